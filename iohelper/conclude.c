@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * conclude.c - from two processes' accounts to one outcome.
+ */
+#include <config.h>
+
+#include "iohelper/controller.h"
+#include "iohelper/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *
+evidence_of (const struct ioh_controller *c, enum ioh_outcome outcome)
+{
+  if (outcome != IOH_COMMITTED && !(outcome == IOH_FAILED && c->commit_sent))
+    return "none";
+  if (c->job->manager_fd >= 0 || c->job->commit_fd >= 0)
+    return "manager";
+  if (c->job->command)
+    return "child";
+  if (c->job->expect_length != IOH_UNSET)
+    return "length";
+  return c->shared->report.proven ? "format" : "eof";
+}
+
+/* The worker was lost with the commit begun, or before. */
+static enum ioh_target_state
+lost_target (const struct ioh_controller *c)
+{
+  if (atomic_load (&c->shared->decision) == IOH_DECIDED_COMMIT)
+    return IOH_TARGET_UNKNOWN;
+  if (c->job->in_place || ioh_job_handed (c->job) || c->job->open_2011.used)
+    return atomic_load (&c->shared->bytes) ? IOH_TARGET_PARTIAL : IOH_TARGET_UNKNOWN;
+  return IOH_TARGET_UNTOUCHED;
+}
+
+/* A restore is done when its consumer says so, too. */
+static void
+judge_consumer (struct ioh_controller *c, struct ioh_failure *failure)
+{
+  bool closed = failure->set && failure->outcome == IOH_CONSUMER_CLOSED;
+
+  if (c->job->direction != IOH_RESTORE || c->command_status <= 0 || c->own.set
+      || (failure->set && !closed))
+    return;
+  failure->set = false;
+  ioh_failure_text (failure, closed ? IOH_CONSUMER_CLOSED : IOH_FAILED, IOH_END_DESTINATION,
+                    "running", IOH_NO_OFFSET,
+                    "the command that reads the stream ended with status %d after %llu bytes",
+                    c->command_status, (unsigned long long) atomic_load (&c->shared->bytes));
+}
+
+/* What is left behind, in the words of a cancel. */
+static void
+add_consequence (const struct ioh_controller *c, struct ioh_failure *failure,
+                 enum ioh_target_state target)
+{
+  size_t n = strlen (failure->message);
+  char quoted[512];
+  const char *what = target == IOH_TARGET_UNTOUCHED ? "is as it was"
+                     : target == IOH_TARGET_PARTIAL ? "holds a part of the stream"
+                                                    : "is in an unknown state";
+
+  if (c->job->direction == IOH_SAVE && failure->outcome == IOH_CANCELLED)
+    snprintf (failure->message + n, sizeof failure->message - n, "; %s %s",
+              ioh_quote (quoted, sizeof quoted, c->job->file), what);
+}
+
+static void
+remove_temporary (const struct ioh_controller *c)
+{
+  if (c->worker_gone && c->temp_dir >= 0 && c->shared->temp_name[0])
+    (void) unlinkat (c->temp_dir, c->shared->temp_name, 0);
+}
+
+int
+ioh_controller_conclude (struct ioh_controller *c)
+{
+  static const struct ioh_report nothing;
+  const struct ioh_report *report = c->worker_done ? &c->shared->report : &nothing;
+  struct ioh_failure failure = c->own.set ? c->own : report->failure;
+  struct ioh_result result = {
+    .job = c->job,
+    .report = report,
+    .outcome = c->job->direction == IOH_SAVE ? IOH_COMMITTED : IOH_DELIVERED,
+    .signal = c->signal,
+    .bytes = c->shared ? atomic_load (&c->shared->bytes) : 0,
+    .seconds = c->seconds,
+    .target = c->worker_done ? report->target : c->worker ? lost_target (c) : IOH_TARGET_UNTOUCHED,
+    .command_status = c->command_status,
+    .data_plane = c->worker_stuck ? "stuck" : c->worker_killed ? "killed" : "ended",
+    .worker_pid = c->worker_stuck ? c->worker : 0,
+  };
+  struct json_object *record;
+
+  if (c->shared)
+    {
+      judge_consumer (c, &failure);
+      remove_temporary (c);
+    }
+  if (failure.set)
+    {
+      add_consequence (c, &failure, result.target);
+      result.outcome = failure.outcome;
+      result.failure = &failure;
+    }
+  if (c->job->direction == IOH_SAVE && c->shared)
+    result.evidence = evidence_of (c, result.outcome);
+  ioh_log_result (&result);
+  record = ioh_result_record (&result);
+  ioh_result_write (c->job, record);
+  if (c->job->manager_fd >= 0 && c->manager.event)
+    ioh_manager_tell (&c->manager, IOH_WIRE_RESULT, json_object_get (record));
+  json_object_put (record);
+  return ioh_result_status (&result);
+}
+
+int
+ioh_controller_refuse (const struct ioh_job *job, const char *error)
+{
+  static const struct ioh_report nothing;
+  struct ioh_failure failure = { .set = false };
+  struct ioh_result result = {
+    .job = job,
+    .report = &nothing,
+    .outcome = IOH_USAGE,
+    .failure = &failure,
+    .evidence = "none",
+    .command_status = -1,
+    .data_plane = "ended",
+  };
+  struct ioh_manager manager = { .fd = job->manager_fd };
+
+  ioh_failure_text (&failure, IOH_USAGE, IOH_END_HELPER, "parsing", IOH_NO_OFFSET, "%s", error);
+  ioh_log_result (&result);
+  if (job->manager_fd >= 0)
+    ioh_manager_tell (&manager, IOH_WIRE_RESULT, ioh_result_record (&result));
+  return ioh_result_status (&result);
+}

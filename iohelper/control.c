@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * control.c - the controller's event loop; see control.h.
+ *
+ * The first cause wins: "own" holds a cause that the controller found (a
+ * signal, a failed command, a manager's wish), the worker's report one that it
+ * found; when the controller's made it cancel the worker, the worker's is a
+ * consequence.
+ */
+#include <config.h>
+
+#include "iohelper/control.h"
+#include "iohelper/controller.h"
+
+#include "iohelper/command.h"
+#include "iohelper/launch.h"
+#include "iohelper/tunables.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
+
+#define N_HANDLED (sizeof handled / sizeof handled[0])
+
+_Static_assert (N_HANDLED == IOH_CONTROLLER_SIGNALS, "one event for each signal");
+
+static double
+now (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+static struct timeval
+milliseconds (unsigned ms)
+{
+  return (struct timeval) { .tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000 };
+}
+
+static bool
+command_runs (const struct ioh_controller *c)
+{
+  return c->command > 0 && c->command_status < 0;
+}
+
+static void
+leave_if_over (struct ioh_controller *c)
+{
+  if ((c->worker_gone || c->worker_stuck) && !command_runs (c))
+    event_base_loopbreak (c->base);
+}
+
+/* ---- cancelling --------------------------------------------------------------------- */
+
+/* Nudges the worker out of blocking calls until it leaves; then kills it; then
+ * leaves without it. */
+static void
+on_nudge (evutil_socket_t fd, short what, void *ctx)
+{
+  struct ioh_controller *c = ctx;
+  struct timeval again = milliseconds (IOH_NUDGE_MS);
+
+  (void) fd;
+  (void) what;
+  c->cancelled_ms += IOH_NUDGE_MS;
+  if (c->worker_gone)
+    return;
+  if (c->cancelled_ms < IOH_CANCEL_GRACE_MS)
+    kill (c->worker, IOH_NUDGE_SIGNAL);
+  else if (c->cancelled_ms < IOH_CANCEL_GRACE_MS + IOH_KILL_GRACE_MS)
+    kill (c->worker, SIGKILL);
+  else
+    {
+      c->worker_stuck = true;
+      leave_if_over (c);
+      return;
+    }
+  event_add (c->nudge, &again);
+}
+
+static void
+stop_command (struct ioh_controller *c, int number)
+{
+  if (command_runs (c))
+    kill (c->command, number);
+}
+
+/* COMMAND outlived its pipe. */
+static void
+on_command_late (evutil_socket_t fd, short what, void *ctx)
+{
+  struct ioh_controller *c = ctx;
+  struct timeval grace = milliseconds (IOH_KILL_GRACE_MS);
+
+  (void) fd;
+  (void) what;
+  stop_command (c, c->command_warned ? SIGKILL : SIGTERM);
+  c->command_warned = true;
+  event_add (c->command_late, &grace);
+}
+
+/* False when the commit has begun: then it is carried through. */
+static bool
+cancel (struct ioh_controller *c)
+{
+  int undecided = IOH_UNDECIDED;
+
+  if (c->worker_done
+      || !atomic_compare_exchange_strong (&c->shared->decision, &undecided, IOH_DECIDED_CANCEL))
+    return undecided == IOH_DECIDED_CANCEL;
+  stop_command (c, SIGTERM);
+  if (!c->worker_gone)
+    on_nudge (-1, 0, c);
+  return true;
+}
+
+static void
+cancel_because (struct ioh_controller *c, const char *why)
+{
+  if (c->own.set || !cancel (c))
+    return;
+  ioh_failure_text (&c->own, IOH_CANCELLED, IOH_END_HELPER, "cancelling", IOH_NO_OFFSET,
+                    "cancelled %s after %llu bytes", why,
+                    (unsigned long long) atomic_load (&c->shared->bytes));
+}
+
+static void
+on_signal (evutil_socket_t number, short what, void *ctx)
+{
+  struct ioh_controller *c = ctx;
+  char why[40];
+
+  (void) what;
+  if (c->own.set)
+    return;
+  snprintf (why, sizeof why, "by SIG%s", sigabbrev_np ((int) number));
+  cancel_because (c, why);
+  if (c->own.set)
+    c->signal = (int) number;
+  else if (c->worker_gone)
+    on_command_late (-1, 0, c); /* the relay is over, its consumer is not */
+}
+
+/* ---- children ------------------------------------------------------------------------- */
+
+static void
+worker_ended (struct ioh_controller *c, int wait_status)
+{
+  struct timeval grace = milliseconds (IOH_COMMAND_GRACE_MS);
+
+  c->worker_gone = true;
+  ioh_controller_drain (c);
+  if (!c->worker_done)
+    {
+      c->worker_killed = true;
+      if (!c->own.set)
+        ioh_failure_text (&c->own, IOH_FAILED, IOH_END_HELPER, "relaying", IOH_NO_OFFSET,
+                          "the data plane ended unexpectedly (%s %d) after %llu bytes",
+                          WIFSIGNALED (wait_status) ? "signal" : "status",
+                          WIFSIGNALED (wait_status) ? WTERMSIG (wait_status)
+                                                    : WEXITSTATUS (wait_status),
+                          (unsigned long long) atomic_load (&c->shared->bytes));
+    }
+  /* A producer without a relay has no business; a consumer may still be at
+   * work on what it got. */
+  if (command_runs (c) && (c->job->direction == IOH_SAVE || c->own.set))
+    event_add (c->command_late, &grace);
+}
+
+static void
+command_ended (struct ioh_controller *c, int wait_status)
+{
+  c->command_status = ioh_command_status (wait_status);
+  event_del (c->command_late);
+  if (c->command_status == 0 || c->job->direction != IOH_SAVE)
+    {
+      ioh_controller_maybe_commit (c);
+      return;
+    }
+  if (c->own.set || c->worker_done || !cancel (c))
+    return;
+  ioh_failure_text (&c->own, IOH_FAILED, IOH_END_SOURCE, "running", IOH_NO_OFFSET,
+                    "the command that writes the stream ended with status %d",
+                    c->command_status);
+}
+
+static void
+on_child (evutil_socket_t number, short what, void *ctx)
+{
+  struct ioh_controller *c = ctx;
+  int status;
+
+  (void) number;
+  (void) what;
+  if (!c->worker_gone && waitpid (c->worker, &status, WNOHANG) == c->worker)
+    worker_ended (c, status);
+  if (command_runs (c) && waitpid (c->command, &status, WNOHANG) == c->command)
+    command_ended (c, status);
+  leave_if_over (c);
+}
+
+/* ---- starting ---------------------------------------------------------------------------- */
+
+static void
+on_worker_message (evutil_socket_t fd, short what, void *ctx)
+{
+  (void) fd;
+  (void) what;
+  ioh_controller_drain (ctx);
+}
+
+static void
+on_commit_fd (evutil_socket_t fd, short what, void *ctx)
+{
+  struct ioh_controller *c = ctx;
+  char byte;
+  ssize_t n = read (fd, &byte, 1);
+
+  (void) what;
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return;
+  event_del (c->commit_event);
+  if (n == 1)
+    {
+      c->commit_byte = true;
+      ioh_controller_maybe_commit (c);
+    }
+  else
+    cancel_because (c, "since --commit-fd was closed");
+}
+
+/* What libevent would print on stderr is no line of ours. */
+static void
+drop_log (int severity, const char *text)
+{
+  (void) severity;
+  (void) text;
+}
+
+static int
+add_events (struct ioh_controller *c)
+{
+  const struct ioh_job *job = c->job;
+  struct sigaction hup;
+  int bad = 0;
+
+  event_set_log_callback (drop_log);
+  c->base = event_base_new ();
+  if (!c->base)
+    return -ENOMEM;
+  c->nudge = event_new (c->base, -1, 0, on_nudge, c);
+  c->command_late = event_new (c->base, -1, 0, on_command_late, c);
+  c->worker_event = event_new (c->base, c->sock, EV_READ | EV_PERSIST, on_worker_message, c);
+  bad |= !c->nudge || !c->command_late || !c->worker_event
+         || event_add (c->worker_event, NULL) < 0;
+  for (size_t i = 0; i < N_HANDLED; i++)
+    {
+      bool nohup = handled[i] == SIGHUP && sigaction (SIGHUP, NULL, &hup) == 0
+                   && hup.sa_handler == SIG_IGN;
+      if (nohup)
+        continue;
+      c->signals[i] = evsignal_new (c->base, handled[i], handled[i] == SIGCHLD ? on_child
+                                                                               : on_signal, c);
+      bad |= !c->signals[i] || event_add (c->signals[i], NULL) < 0;
+    }
+  if (job->commit_fd >= 0)
+    {
+      /* EPOLL refuses regular files; those are always readable. */
+      c->commit_event = event_new (c->base, job->commit_fd, EV_READ | EV_PERSIST, on_commit_fd, c);
+      bad |= !c->commit_event;
+      if (c->commit_event && event_add (c->commit_event, NULL) < 0)
+        on_commit_fd (job->commit_fd, 0, c);
+    }
+  if (job->manager_fd >= 0)
+    {
+      ioh_controller_join_manager (c, cancel_because);
+      bad |= ioh_manager_start (&c->manager, c->base, job->manager_fd) < 0;
+    }
+  return bad ? -ENOMEM : 0;
+}
+
+static void
+block_signals (sigset_t *before)
+{
+  sigset_t set;
+
+  sigemptyset (&set);
+  for (size_t i = 0; i < N_HANDLED; i++)
+    sigaddset (&set, handled[i]);
+  sigprocmask (SIG_BLOCK, &set, before);
+}
+
+static void
+own_failure (struct ioh_controller *c, const char *operation, int err)
+{
+  ioh_failure_errno (&c->own, IOH_END_HELPER, operation, "the relay", IOH_NO_OFFSET, err, NULL);
+}
+
+/* COMMAND first, while we hold nothing that it could inherit. */
+static bool
+start (struct ioh_controller *c)
+{
+  const struct ioh_job *job = c->job;
+  const int side[] = { job->file_fd, job->commit_fd, job->manager_fd, job->result_fd };
+  sigset_t before;
+  pid_t pid;
+  int e;
+
+  for (size_t i = 0; i < sizeof side / sizeof side[0]; i++)
+    if (side[i] > STDERR_FILENO)
+      (void) fcntl (side[i], F_SETFD, FD_CLOEXEC);
+  c->shared = ioh_launch_share ();
+  if (!c->shared)
+    {
+      own_failure (c, "allocating memory for", errno);
+      return false;
+    }
+  block_signals (&before);
+  if (job->command)
+    c->command = ioh_command_start (job, &c->own);
+  if (job->command && c->command < 0)
+    {
+      sigprocmask (SIG_SETMASK, &before, NULL);
+      return false;
+    }
+  pid = ioh_launch_worker (job, c->shared, &c->sock);
+  if (pid < 0)
+    own_failure (c, "starting a process for", (int) -pid);
+  else
+    c->worker = pid;
+  c->worker_gone = pid < 0;
+  e = pid < 0 ? 0 : add_events (c);
+  if (e < 0)
+    {
+      own_failure (c, "starting events for", -e);
+      kill (c->worker, SIGKILL);
+      while (waitpid (c->worker, NULL, 0) < 0 && errno == EINTR)
+        ;
+    }
+  sigprocmask (SIG_SETMASK, &before, NULL);
+  if (pid < 0 || e < 0)
+    stop_command (c, SIGKILL);
+  return pid >= 0 && e == 0;
+}
+
+static void
+stop (struct ioh_controller *c)
+{
+  struct event *events[] = { c->nudge, c->command_late, c->worker_event, c->commit_event };
+
+  for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
+    if (events[i])
+      event_free (events[i]);
+  for (size_t i = 0; i < N_HANDLED; i++)
+    if (c->signals[i])
+      event_free (c->signals[i]);
+  ioh_manager_stop (&c->manager);
+  if (c->base)
+    event_base_free (c->base);
+  if (c->sock >= 0)
+    close (c->sock);
+  if (c->temp_dir >= 0)
+    close (c->temp_dir);
+}
+
+int
+ioh_control_run (const struct ioh_job *job, int *signal)
+{
+  struct ioh_controller controller = { .job = job,
+                                       .sock = -1,
+                                       .temp_dir = -1,
+                                       .command_status = -1 };
+  struct ioh_controller *c = &controller;
+  int status;
+
+  c->began = now ();
+  if (start (c))
+    event_base_dispatch (c->base);
+  c->seconds = now () - c->began;
+  status = ioh_controller_conclude (c);
+  *signal = c->signal;
+  stop (c);
+  return status;
+}

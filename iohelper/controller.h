@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * controller.h - the controller's state, shared by control.c (the loop) and
+ * the files that decide (decide.c) and conclude (conclude.c).
+ */
+#ifndef IOH_CONTROLLER_H
+#define IOH_CONTROLLER_H
+
+#include "iohelper/manager.h"
+#include "iohelper/worker.h"
+
+#include <event2/event.h>
+
+#define IOH_CONTROLLER_SIGNALS 5
+
+struct ioh_controller
+{
+  const struct ioh_job *job;
+  struct ioh_shared *shared;
+  double began, seconds;
+
+  pid_t worker;
+  int sock;                 /* our end of the worker's pair */
+  bool worker_done;         /* its report is complete */
+  bool worker_gone;         /* reaped */
+  bool worker_killed;       /* ... without a report */
+  bool worker_stuck;        /* SIGKILL did not end it */
+  int temp_dir;             /* directory of a named temporary file, or -1 */
+
+  pid_t command;            /* 0: none */
+  int command_status;       /* as a shell shows it; -1: not ended, or none */
+  bool command_warned;      /* SIGTERM was sent after its time */
+
+  bool eof;                 /* the worker waits for the commit */
+  uint64_t eof_bytes;
+  bool commit_byte;         /* --commit-fd spoke */
+  bool manager_commit;
+  int64_t manager_expects;  /* -1: any length */
+  bool commit_sent;
+
+  struct ioh_failure own;   /* first cause, when it is ours */
+  int signal;               /* that cancelled the relay */
+  unsigned cancelled_ms;    /* since the cancel */
+
+  struct event_base *base;
+  struct event *nudge, *command_late, *worker_event, *commit_event;
+  struct event *signals[IOH_CONTROLLER_SIGNALS];
+  struct ioh_manager manager;
+  void (*cancel) (struct ioh_controller *c, const char *why);
+};
+
+/* decide.c: takes all messages that the worker has sent. */
+void ioh_controller_drain (struct ioh_controller *c);
+
+/* Lets the worker commit once all have agreed that were to be asked. */
+void ioh_controller_maybe_commit (struct ioh_controller *c);
+
+/* Makes the manager's words arrive here; CANCEL carries out its wish. */
+void ioh_controller_join_manager (struct ioh_controller *c,
+                                  void (*cancel) (struct ioh_controller *c, const char *why));
+
+/* conclude.c: a request that was refused before anything was started: one line
+ * on stderr, and a record for the manager.  The exit status. */
+int ioh_controller_refuse (const struct ioh_job *job, const char *error);
+
+/* conclude.c: the outcome, the record, the line on stderr.  The exit status. */
+int ioh_controller_conclude (struct ioh_controller *c);
+
+#endif

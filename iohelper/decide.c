@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * decide.c - the worker's messages, and when a save may be committed.
+ */
+#include <config.h>
+
+#include "iohelper/controller.h"
+#include "iohelper/status.h"
+#include "iohelper/tunables.h"
+
+#include <unistd.h>
+
+static void
+refuse_length (struct ioh_controller *c)
+{
+  bool more = c->eof_bytes > (uint64_t) c->manager_expects;
+
+  c->cancel (c, "since the lengths differ");
+  c->own.outcome = more ? IOH_TOO_LONG : IOH_TRUNCATED;
+  c->own.end = IOH_END_SOURCE;
+  snprintf (c->own.message, sizeof c->own.message,
+            "the stream has %llu bytes, and its manager expected %lld",
+            (unsigned long long) c->eof_bytes, (long long) c->manager_expects);
+  snprintf (c->own.text, sizeof c->own.text, "%.200s", c->own.message);
+}
+
+void
+ioh_controller_maybe_commit (struct ioh_controller *c)
+{
+  const struct ioh_job *job = c->job;
+
+  if (!c->eof || c->commit_sent || c->own.set)
+    return;
+  if ((job->command && c->command_status != 0) || (job->commit_fd >= 0 && !c->commit_byte)
+      || (job->manager_fd >= 0 && !c->manager_commit))
+    return;
+  if (job->manager_fd >= 0 && c->manager_expects >= 0
+      && c->eof_bytes != (uint64_t) c->manager_expects)
+    {
+      refuse_length (c);
+      return;
+    }
+  c->commit_sent = true;
+  (void) ioh_msg_send (c->sock, IOH_MSG_COMMIT, 0, -1);
+}
+
+static void
+tell_manager (struct ioh_controller *c, const char *event, struct json_object *object)
+{
+  if (c->job->manager_fd >= 0)
+    ioh_manager_tell (&c->manager, event, object);
+  else
+    json_object_put (object);
+}
+
+static void
+take_message (struct ioh_controller *c, const struct ioh_msg *msg, int fd)
+{
+  struct json_object *object;
+
+  switch (msg->type)
+    {
+    case IOH_MSG_READY:
+      tell_manager (c, IOH_WIRE_READY, NULL);
+      break;
+    case IOH_MSG_EOF:
+      c->eof = true;
+      c->eof_bytes = msg->value;
+      object = json_object_new_object ();
+      json_object_object_add (object, IOH_KEY_BYTES, json_object_new_uint64 (msg->value));
+      tell_manager (c, IOH_WIRE_EOF, object);
+      ioh_controller_maybe_commit (c);
+      break;
+    case IOH_MSG_CREDIT:
+      atomic_store (&c->shared->granted, msg->value + IOH_CREDIT_WINDOW);
+      break;
+    case IOH_MSG_WAIT:
+      atomic_store (&c->shared->granted, msg->value + IOH_CREDIT_WINDOW);
+      (void) ioh_msg_send (c->sock, IOH_MSG_GRANT, 0, -1);
+      break;
+    case IOH_MSG_TEMP:
+      if (c->temp_dir >= 0)
+        close (c->temp_dir);
+      c->temp_dir = fd;
+      fd = -1;
+      break;
+    case IOH_MSG_DONE:
+      c->worker_done = true;
+      break;
+    default:
+      break;
+    }
+  if (fd >= 0)
+    close (fd);
+}
+
+void
+ioh_controller_drain (struct ioh_controller *c)
+{
+  struct ioh_msg msg;
+  int fd;
+
+  while (ioh_msg_receive (c->sock, &msg, &fd, false) == 0)
+    take_message (c, &msg, fd);
+  /* At the pair's end the event would fire for ever; the worker's end is told
+   * by SIGCHLD. */
+  if (c->worker_done || c->worker_gone)
+    event_del (c->worker_event);
+}
+
+static void
+on_manager_commit (void *ctx, int64_t expected)
+{
+  struct ioh_controller *c = ctx;
+
+  if (c->manager_commit)
+    return;
+  c->manager_commit = true;
+  c->manager_expects = expected;
+  ioh_controller_maybe_commit (c);
+}
+
+static void
+on_manager_cancel (void *ctx, const char *why)
+{
+  struct ioh_controller *c = ctx;
+
+  c->cancel (c, why);
+}
+
+void
+ioh_controller_join_manager (struct ioh_controller *c,
+                             void (*cancel) (struct ioh_controller *c, const char *why))
+{
+  c->cancel = cancel;
+  c->manager.on_commit = on_manager_commit;
+  c->manager.on_cancel = on_manager_cancel;
+  c->manager.ctx = c;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * manager.c - see manager.h.
+ */
+#include <config.h>
+
+#include "iohelper/manager.h"
+
+#include "iohelper/status.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define LINE_MAX_BYTES 4096
+#define OUT_MAX_BYTES 20000
+
+static bool
+obey (struct ioh_manager *m, struct json_object *request)
+{
+  struct json_object *command, *expected;
+  int64_t bytes = -1;
+
+  if (!json_object_object_get_ex (request, IOH_WIRE_COMMAND, &command)
+      || !json_object_is_type (command, json_type_string))
+    return false;
+  if (strcmp (json_object_get_string (command), IOH_WIRE_CANCEL) == 0)
+    {
+      m->on_cancel (m->ctx, "by its manager");
+      return true;
+    }
+  if (strcmp (json_object_get_string (command), IOH_WIRE_COMMIT) != 0)
+    return false;
+  if (json_object_object_get_ex (request, IOH_WIRE_EXPECTED_BYTES, &expected))
+    {
+      if (!json_object_is_type (expected, json_type_int))
+        return false;
+      bytes = json_object_get_int64 (expected);
+    }
+  m->on_commit (m->ctx, bytes);
+  return true;
+}
+
+static void
+take_line (struct ioh_manager *m, const char *line)
+{
+  struct json_object *request = json_tokener_parse (line);
+
+  if (!json_object_is_type (request, json_type_object) || !obey (m, request))
+    m->on_cancel (m->ctx, "since its manager sent what is no request");
+  json_object_put (request);
+}
+
+static void
+on_readable (evutil_socket_t fd, short what, void *ctx)
+{
+  struct ioh_manager *m = ctx;
+  int n = evbuffer_read (m->input, fd, LINE_MAX_BYTES);
+  char *line;
+
+  (void) what;
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return;
+  while (n > 0 && (line = evbuffer_readln (m->input, NULL, EVBUFFER_EOL_LF)) != NULL)
+    {
+      take_line (m, line);
+      free (line);
+    }
+  if (n > 0 && evbuffer_get_length (m->input) < LINE_MAX_BYTES)
+    return;
+  event_del (m->event);
+  m->on_cancel (m->ctx, n > 0 ? "since its manager sent an endless line"
+                              : "since its manager went away");
+}
+
+int
+ioh_manager_start (struct ioh_manager *m, struct event_base *base, int fd)
+{
+  m->fd = fd;
+  m->input = evbuffer_new ();
+  m->event = event_new (base, fd, EV_READ | EV_PERSIST, on_readable, m);
+  if (!m->input || !m->event || event_add (m->event, NULL) < 0)
+    return -ENOMEM;
+  return 0;
+}
+
+void
+ioh_manager_tell (struct ioh_manager *m, const char *name, struct json_object *object)
+{
+  char line[OUT_MAX_BYTES];
+  int n;
+
+  if (!object)
+    object = json_object_new_object ();
+  json_object_object_add (object, IOH_WIRE_EVENT, json_object_new_string (name));
+  n = snprintf (line, sizeof line, "%s\n",
+                json_object_to_json_string_ext (object, JSON_C_TO_STRING_PLAIN
+                                                          | JSON_C_TO_STRING_NOSLASHESCAPE));
+  json_object_put (object);
+  if (n > 0 && (size_t) n < sizeof line)
+    while (send (m->fd, line, (size_t) n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
+      ;
+}
+
+void
+ioh_manager_stop (struct ioh_manager *m)
+{
+  if (m->event)
+    event_free (m->event);
+  if (m->input)
+    evbuffer_free (m->input);
+  m->event = NULL;
+  m->input = NULL;
+}

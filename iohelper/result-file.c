@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * result-file.c - where the record goes: a file that is replaced whole, a
+ * descriptor, a directory of records.
+ *
+ * Invariant: --result names no file, or the whole record of this run.
+ */
+#include <config.h>
+
+#include "iohelper/result.h"
+
+#include "iohelper/io.h"
+#include "iohelper/log.h"
+#include "iohelper/path.h"
+#include "iohelper/tempfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool
+ioh_result_prepare (const struct ioh_job *job, char *error, size_t size)
+{
+  struct ioh_path path;
+  const char *operation = "opening";
+  char quoted[512];
+  int r;
+
+  if (!job->result)
+    return true;
+  r = ioh_path_resolve (&path, job->result, false, &operation);
+  if (r == 0 && path.file_fd >= 0 && !S_ISREG (path.st.st_mode))
+    r = -EINVAL;
+  if (r == 0 && path.file_fd >= 0 && unlinkat (path.dir_fd, path.base, 0) < 0)
+    {
+      operation = "removing the old";
+      r = -errno;
+    }
+  if (r == 0 && faccessat (path.dir_fd, ".", W_OK, AT_EACCESS) < 0)
+    {
+      operation = "writing to the directory of";
+      r = -errno;
+    }
+  ioh_path_close (&path);
+  if (r == 0)
+    return true;
+  snprintf (error, size, "%s --result %s: %s", operation,
+            ioh_quote (quoted, sizeof quoted, job->result), strerror (-r));
+  return false;
+}
+
+static int
+write_text (int fd, const char *text)
+{
+  struct ioh_span span = { (const unsigned char *) text, strlen (text), 0 };
+
+  return ioh_write_all (fd, &span, false, 0);
+}
+
+static int
+replace_file (const char *name, const char *text)
+{
+  char temp[NAME_MAX + 1] = "";
+  struct ioh_path path;
+  const char *operation;
+  bool synced;
+  int fd, r = ioh_path_resolve (&path, name, false, &operation);
+
+  if (r < 0)
+    {
+      ioh_path_close (&path);
+      return r;
+    }
+  fd = ioh_tempfile_named (path.dir_fd, path.base, temp, sizeof temp, NULL, NULL);
+  r = fd < 0 ? fd : write_text (fd, text);
+  if (r == 0)
+    r = ioh_sync (fd, true, &synced);
+  if (fd >= 0)
+    {
+      int e = ioh_close (fd);
+      if (r == 0)
+        r = e;
+    }
+  if (r == 0 && renameat (path.dir_fd, temp, path.dir_fd, path.base) < 0)
+    r = -errno;
+  if (r < 0 && *temp)
+    (void) unlinkat (path.dir_fd, temp, 0);
+  ioh_path_close (&path);
+  return r;
+}
+
+static void
+complain (const struct ioh_job *job, const char *where, int r)
+{
+  char quoted[512];
+
+  ioh_log (job, "writing the record to %s: %s", ioh_quote (quoted, sizeof quoted, where),
+           strerror (-r));
+}
+
+void
+ioh_result_write (const struct ioh_job *job, struct json_object *record)
+{
+  const char *json = json_object_to_json_string_ext (record, JSON_C_TO_STRING_PLAIN
+                                                               | JSON_C_TO_STRING_NOSLASHESCAPE);
+  char text[16384], name[PATH_MAX];
+  int r;
+
+  snprintf (text, sizeof text, "%s\n", json);
+  if (job->result_fd >= 0 && (r = write_text (job->result_fd, text)) < 0)
+    complain (job, "--result-fd", r);
+  if (job->result && (r = replace_file (job->result, text)) < 0)
+    complain (job, job->result, r);
+  if (!job->result_dir)
+    return;
+  snprintf (name, sizeof name, "%s/iohelper-%ld.json", job->result_dir, (long) getpid ());
+  r = replace_file (name, text);
+  if (r < 0)
+    complain (job, name, r);
+}

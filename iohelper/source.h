@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * source.h - reads the stream from its source: from the page cache what is
+ * there already, direct what is not, or buffered and dropped, or plain.
+ *
+ * Owner: the worker.  Invariant: ep->off is the first byte not read; end of
+ * file is told only by a read of 0 or, after a short read at an odd offset, by
+ * the file's length; an error is never an end of file.
+ */
+#ifndef IOH_SOURCE_H
+#define IOH_SOURCE_H
+
+#include "iohelper/endpoint.h"
+#include "iohelper/report.h"
+
+struct ioh_source
+{
+  struct ioh_endpoint *ep;
+  struct ioh_report *report;
+  int cache;             /* enum ioh_cache, never AUTO */
+  bool use_cached;       /* direct: what the cache holds is read from there */
+  bool demand_direct;    /* the first byte must come in direct, or fail */
+  uint64_t cached_bytes; /* ... so many were */
+};
+
+void ioh_source_init (struct ioh_source *source, struct ioh_endpoint *ep,
+                      struct ioh_report *report, int cache, bool use_cached, bool demand_direct);
+
+/* Reads at most LEN bytes into BUF, which is aligned to a page.  Returns the
+ * count, 0 at end of file, or -1 with the failure set. */
+ssize_t ioh_source_read (struct ioh_source *source, void *buf, size_t len);
+
+#endif
