@@ -6,6 +6,8 @@
 
 #include "iohelper/command.h"
 
+#include "iohelper/worker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +25,7 @@ ioh_command_status (int wait_status)
 static void
 undo_settings (void)
 {
-  static const int ours[] = { SIGPIPE, SIGXFSZ };
+  static const int ours[] = { SIGPIPE, SIGXFSZ, IOH_NUDGE_SIGNAL };
   struct sigaction act = { .sa_handler = SIG_DFL };
   struct rlimit core;
   sigset_t none;

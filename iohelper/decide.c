@@ -8,6 +8,8 @@
 #include "iohelper/status.h"
 #include "iohelper/tunables.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static void
@@ -98,13 +100,13 @@ void
 ioh_controller_drain (struct ioh_controller *c)
 {
   struct ioh_msg msg;
-  int fd;
+  int fd, r;
 
-  while (ioh_msg_receive (c->sock, &msg, &fd, false) == 0)
+  while ((r = ioh_msg_receive (c->sock, &msg, &fd, false)) == 0)
     take_message (c, &msg, fd);
   /* At the pair's end the event would fire for ever; the worker's end is told
    * by SIGCHLD. */
-  if (c->worker_done || c->worker_gone)
+  if (r != -EAGAIN && r != -EINTR)
     event_del (c->worker_event);
 }
 

@@ -49,6 +49,8 @@ ioh_launch_settings (void)
   act.sa_handler = SIG_IGN;
   sigaction (SIGPIPE, &act, NULL);
   sigaction (SIGXFSZ, &act, NULL);
+  /* Until the worker handles it; by default it would kill. */
+  sigaction (IOH_NUDGE_SIGNAL, &act, NULL);
   sigemptyset (&none);
   sigprocmask (SIG_SETMASK, &none, NULL);
   if (getrlimit (RLIMIT_CORE, &core) == 0)

@@ -55,14 +55,21 @@ int
 ioh_tempfile_unnamed (int dir_fd)
 {
   int fd = openat (dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  char proc[IOH_PROC_FD_SIZE];
 
+  /* It can only get a name through /proc: better to know now. */
+  if (fd >= 0 && faccessat (AT_FDCWD, ioh_proc_fd (proc, fd), F_OK, 0) < 0)
+    {
+      close (fd);
+      return -EOPNOTSUPP;
+    }
   if (fd >= 0)
     {
       (void) flock (fd, LOCK_EX | LOCK_NB); /* for the moment that it has a temporary name */
       return fd;
     }
   /* EISDIR, EINVAL and ENOENT are what file systems answer that do not know
-   * the flag; a missing /proc shows when the file gets its name. */
+   * the flag. */
   if (errno == EISDIR || errno == EINVAL || errno == ENOENT || errno == EOPNOTSUPP)
     return -EOPNOTSUPP;
   return -errno;
