@@ -30,7 +30,8 @@ ioh_result_prepare (const struct ioh_job *job, char *error, size_t size)
 
   if (!job->result)
     return true;
-  r = ioh_path_resolve (&path, job->result, false, &operation);
+  /* Not through a link: /dev/stderr leads to a file that is not ours to remove. */
+  r = ioh_path_resolve (&path, job->result, true, &operation);
   if (r == 0 && path.file_fd >= 0 && !S_ISREG (path.st.st_mode))
     r = -EINVAL;
   if (r == 0 && path.file_fd >= 0 && unlinkat (path.dir_fd, path.base, 0) < 0)
@@ -46,8 +47,9 @@ ioh_result_prepare (const struct ioh_job *job, char *error, size_t size)
   ioh_path_close (&path);
   if (r == 0)
     return true;
-  snprintf (error, size, "%s --result %s: %s", operation,
-            ioh_quote (quoted, sizeof quoted, job->result), strerror (-r));
+  snprintf (error, size, "%s --result %s: %s%s", operation,
+            ioh_quote (quoted, sizeof quoted, job->result), strerror (-r),
+            r == -ELOOP || r == -EINVAL ? "; --result-fd=N takes an open descriptor" : "");
   return false;
 }
 
@@ -66,7 +68,7 @@ replace_file (const char *name, const char *text)
   struct ioh_path path;
   const char *operation;
   bool synced;
-  int fd, r = ioh_path_resolve (&path, name, false, &operation);
+  int fd, r = ioh_path_resolve (&path, name, true, &operation);
 
   if (r < 0)
     {
