@@ -24,7 +24,7 @@ used (struct ioh_report *report, int mode, const char *why)
 static int
 try_direct (struct ioh_endpoint *ep)
 {
-  if (ep->dio_known && ep->dio_off_align == 0)
+  if (ep->dio_refused)
     return -EINVAL;
   return ioh_endpoint_set_direct (ep, true);
 }

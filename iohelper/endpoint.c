@@ -63,24 +63,24 @@ learn_alignment (struct ioh_endpoint *ep)
 {
   int sector;
 
+  ep->dio_mem_align = ep->dio_off_align = IOH_DIRECT_ALIGN;
 #ifdef HAVE_STRUCT_STATX_STX_DIO_OFFSET_ALIGN
   struct statx sx;
 
   if (statx (ep->fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &sx) == 0
       && (sx.stx_mask & STATX_DIOALIGN))
     {
-      ep->dio_known = true;
-      ep->dio_mem_align = sx.stx_dio_mem_align;
-      ep->dio_off_align = sx.stx_dio_offset_align;
+      ep->dio_refused = sx.stx_dio_offset_align == 0;
+      if (!ep->dio_refused)
+        {
+          ep->dio_mem_align = sx.stx_dio_mem_align;
+          ep->dio_off_align = sx.stx_dio_offset_align;
+        }
       return;
     }
 #endif
-  ep->dio_mem_align = ep->dio_off_align = IOH_DIRECT_ALIGN;
   if (ep->kind == IOH_KIND_BLOCK && ioctl (ep->fd, BLKSSZGET, &sector) == 0 && sector >= 512)
-    {
-      ep->dio_known = true;
-      ep->dio_off_align = (uint32_t) sector;
-    }
+    ep->dio_off_align = (uint32_t) sector;
 }
 
 static int

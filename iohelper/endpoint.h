@@ -41,9 +41,9 @@ struct ioh_endpoint
   uint64_t off;        /* next byte, in the file; counts up on pipes too */
   uint64_t size;       /* regular file: length at start; block device: capacity */
   uint32_t block_size; /* st_blksize */
-  bool dio_known;      /* the kernel told the two below */
-  uint32_t dio_mem_align; /* bytes */
-  uint32_t dio_off_align; /* bytes; 0 with dio_known: no direct I/O here */
+  bool dio_refused;    /* the kernel says that there is no direct I/O here */
+  uint32_t dio_mem_align; /* bytes, never 0 */
+  uint32_t dio_off_align; /* bytes, never 0 */
 };
 
 /* Classifies FD, open already.  ACCESS is O_RDONLY or O_WRONLY: what the relay

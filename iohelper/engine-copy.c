@@ -36,7 +36,7 @@ fill (struct ioh_transfer *t, unsigned char *buf, size_t want, bool *ended, bool
         }
       have += (size_t) n;
       *ended = n == 0;
-      if (n > 0 && !t->sink->whole_buffers)
+      if (n > 0 && (!t->sink->whole_buffers || !ioh_source_is_aligned (t->source, have)))
         break;
     }
   return have;

@@ -11,6 +11,7 @@
 #include "iohelper/tunables.h"
 
 #include <errno.h>
+#include <stdint.h>
 
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x00000080 /* Linux 6.14 */
@@ -166,7 +167,8 @@ put_direct (struct ioh_sink *sink, struct ioh_span *span)
   struct ioh_span body = *span;
   int r;
 
-  if (span->off % align == 0 && span->len >= align)
+  if (span->off % align == 0 && span->len >= align
+      && (uintptr_t) span->ptr % ep->dio_mem_align == 0)
     {
       body.len -= body.len % align;
       r = ioh_endpoint_set_direct (ep, true);

@@ -37,8 +37,8 @@ void ioh_sink_init (struct ioh_sink *sink, struct ioh_endpoint *ep, struct ioh_r
  * one fills up to the alignment where the file's offset is odd. */
 size_t ioh_sink_want (const struct ioh_sink *sink, size_t buffer_size);
 
-/* Writes all of BUF.  Only the last call before the end of the stream may have
- * a length other than ioh_sink_want().  0, or -1 with the failure set. */
+/* Writes all of BUF.  A length other than ioh_sink_want() before the stream's
+ * end costs direct I/O, not bytes.  0, or -1 with the failure set. */
 int ioh_sink_write (struct ioh_sink *sink, const void *buf, size_t len);
 
 /* End of the stream: an empty stream still cuts the old content. */

@@ -29,17 +29,35 @@ ioh_source_init (struct ioh_source *source, struct ioh_endpoint *ep, struct ioh_
     ioh_no_readahead (ep->fd);
 }
 
-/* True when all pages of the range are in the page cache. */
-static bool
-is_cached (struct ioh_endpoint *ep, size_t len, bool any)
+enum presence { ABSENT, SOME, ALL };
+
+/* How much of the next LEN bytes is in the page cache. */
+static enum presence
+presence_of (struct ioh_endpoint *ep, size_t len)
 {
   uint64_t cached, pages, left = ep->size > ep->off ? ep->size - ep->off : 0;
 
   if (len > left)
     len = (size_t) left;
-  if (len == 0 || ioh_cached (ep->fd, ep->off, len, &cached, &pages) < 0)
-    return false;
-  return any ? cached > 0 : cached == pages;
+  if (len == 0 || ioh_cached (ep->fd, ep->off, len, &cached, &pages) < 0 || cached == 0)
+    return ABSENT;
+  return cached == pages ? ALL : SOME;
+}
+
+/* Pages that were not there before the N bytes from OFF on were read. */
+static void
+drop_ours (struct ioh_endpoint *ep, enum presence before, uint64_t off, ssize_t n)
+{
+  uint64_t odd = off % IOH_DIRECT_ALIGN;
+
+  if (n > 0 && before == ABSENT)
+    ioh_drop (ep->fd, off - odd, (uint64_t) n + odd);
+}
+
+bool
+ioh_source_is_aligned (const struct ioh_source *source, size_t have)
+{
+  return source->cache != IOH_CACHE_DIRECT || have % ioh_endpoint_unit (source->ep) == 0;
 }
 
 static ssize_t
@@ -53,45 +71,58 @@ get (struct ioh_source *source, void *buf, size_t len)
   return n;
 }
 
+/* The page cache serves any offset and any memory. */
+static ssize_t
+get_buffered (struct ioh_source *source, void *buf, size_t len)
+{
+  struct ioh_endpoint *ep = source->ep;
+  uint64_t odd = ep->off % ep->dio_off_align;
+  int r = ioh_endpoint_set_direct (ep, false);
+
+  if (r < 0)
+    return r;
+  if (odd != 0 && len > ep->dio_off_align - odd)
+    len = (size_t) (ep->dio_off_align - odd);
+  return get (source, buf, len);
+}
+
 static ssize_t
 get_direct (struct ioh_source *source, void *buf, size_t len)
 {
   struct ioh_endpoint *ep = source->ep;
   uint32_t align = ep->dio_off_align;
-  uint64_t odd = ep->off % align;
+  uint64_t off = ep->off;
+  enum presence before;
+  bool fits;
   ssize_t n;
   int r;
 
-  if (odd == 0 && len > align)
+  if (off % align == 0 && len > align)
     len -= len % align;
-  if (odd != 0 || len % align != 0 || (source->use_cached && is_cached (ep, len, false)))
+  /* A short read ends at an odd offset, mostly the end of the file. */
+  fits = off % align == 0 && len % align == 0 && (uintptr_t) buf % ep->dio_mem_align == 0;
+  before = presence_of (ep, len);
+  if (!fits || (source->use_cached && before == ALL))
+    n = get_buffered (source, buf, len);
+  else
     {
-      /* A short read ended at an odd offset (mostly the end of the file), or
-       * the bytes are in the cache: the page cache serves any offset. */
-      uint64_t start = ep->off;
-
-      if (odd != 0 && len > align - odd)
-        len = align - odd;
-      r = ioh_endpoint_set_direct (ep, false);
+      r = ioh_endpoint_set_direct (ep, true);
       if (r < 0)
         return r;
       n = get (source, buf, len);
-      if (n > 0 && odd == 0)
-        source->cached_bytes += ep->off - start;
-      return n;
+      if (n == -EINVAL && !source->demand_direct)
+        {
+          source->cache = ioh_cachemode_fall_back (ep, source->report, EINVAL);
+          ioh_no_readahead (ep->fd);
+          ioh_report_warn (source->report, "%s", source->report->cache_why);
+          n = get (source, buf, len);
+        }
+      if (n > 0)
+        source->demand_direct = false;
     }
-  r = ioh_endpoint_set_direct (ep, true);
-  if (r < 0)
-    return r;
-  n = get (source, buf, len);
-  if (n == -EINVAL && !source->demand_direct)
-    {
-      source->cache = ioh_cachemode_fall_back (ep, source->report, EINVAL);
-      ioh_report_warn (source->report, "%s", source->report->cache_why);
-      return get (source, buf, len);
-    }
-  if (n > 0)
-    source->demand_direct = false;
+  /* Also after a direct read: btrfs serves inline and compressed extents
+   * through the page cache. */
+  drop_ours (ep, before, off, n);
   return n;
 }
 
@@ -99,12 +130,11 @@ static ssize_t
 get_and_drop (struct ioh_source *source, void *buf, size_t len)
 {
   struct ioh_endpoint *ep = source->ep;
-  bool before = is_cached (ep, len, true);
+  enum presence before = presence_of (ep, len);
   uint64_t off = ep->off;
   ssize_t n = get (source, buf, len);
 
-  if (n > 0 && !before)
-    ioh_drop (ep->fd, off - off % IOH_DIRECT_ALIGN, (uint64_t) n + off % IOH_DIRECT_ALIGN);
+  drop_ours (ep, before, off, n);
   return n;
 }
 

@@ -20,14 +20,17 @@ struct ioh_source
   int cache;             /* enum ioh_cache, never AUTO */
   bool use_cached;       /* direct: what the cache holds is read from there */
   bool demand_direct;    /* the first byte must come in direct, or fail */
-  uint64_t cached_bytes; /* ... so many were */
 };
 
 void ioh_source_init (struct ioh_source *source, struct ioh_endpoint *ep,
                       struct ioh_report *report, int cache, bool use_cached, bool demand_direct);
 
-/* Reads at most LEN bytes into BUF, which is aligned to a page.  Returns the
- * count, 0 at end of file, or -1 with the failure set. */
+/* Reads at most LEN bytes into BUF.  Returns the count, 0 at end of file, or -1
+ * with the failure set.  Direct reads need BUF aligned; where it is not, the
+ * page cache serves. */
 ssize_t ioh_source_read (struct ioh_source *source, void *buf, size_t len);
+
+/* False when reading on at buffer + HAVE would be out of alignment. */
+bool ioh_source_is_aligned (const struct ioh_source *source, size_t have);
 
 #endif
