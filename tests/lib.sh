@@ -11,6 +11,7 @@
 #   skip SENTENCE REASON                 not run; a failure with IOH_NO_SKIP=1
 #   skip_all REASON                      nothing in this script can be run
 #   need_root / need_cmd NAME...         skip_all where that is missing
+#   bail_out TEXT                        nothing in this script would mean anything
 #   diag TEXT                            explains
 #   run SECONDS COMMAND...               COMMAND, ended after that time (status 124)
 #   wait_for SECONDS COMMAND...          until COMMAND exits 0; 1 when the time is up
@@ -43,6 +44,8 @@ fi
 : "${IOHELPER:=$top_builddir/iohelper/iohelper}"
 : "${FAKE_VM:=$top_builddir/tests/fake-vm}"
 : "${SHIM_IO:=$top_builddir/tests/.libs/shim-io.so}"
+# In PATH it may be a script that picks a version, which the shim would hit.
+if [ -x /usr/bin/python3 ]; then : "${PYTHON:=/usr/bin/python3}"; fi
 : "${PYTHON:=python3}"
 : "${TEST_TIMEOUT:=300}"
 export T top_srcdir top_builddir IOHELPER FAKE_VM SHIM_IO PYTHON
@@ -79,14 +82,17 @@ lib_tidy ()
 if [ -z "${LIB_INNER:-}" ]; then
   T=$(lib_make_folder) || { echo "$T"; exit 99; }
   export T
-  # A background job of a script starts with SIGINT ignored; tests send it.
-  LIB_INNER=1 env --default-signal=INT,QUIT \
-    timeout -k 10 "$TEST_TIMEOUT" "$BASH" "$0" "$@" < /dev/null &
-  lib_group=$! # timeout makes itself the leader of a process group
+  # timeout makes itself the leader of a process group, and its child does not
+  # ignore SIGINT and SIGQUIT as a script's background job otherwise does.
+  LIB_INNER=1 timeout -k 10 "$TEST_TIMEOUT" "$BASH" "$0" "$@" < /dev/null &
+  lib_group=$!
   trap 'kill -TERM "$lib_group" 2>/dev/null' TERM INT HUP
-  wait "$lib_group"
-  lib_status=$?
-  while kill -0 "$lib_group" 2>/dev/null; do wait "$lib_group"; lib_status=$?; done
+  # A trap ends the wait too early; and bash need not tell who was killed.
+  while
+    wait "$lib_group" 2>/dev/null
+    lib_status=$?
+    kill -0 "$lib_group" 2>/dev/null
+  do :; done
   kill -KILL -- "-$lib_group" 2>/dev/null
   lib_tidy
   if [ "$lib_status" = 124 ] || [ "$lib_status" = 137 ]; then
@@ -192,6 +198,12 @@ skip_all ()
   fi
 }
 
+bail_out ()
+{
+  echo "Bail out! $1"
+  exit 99
+}
+
 done_testing ()
 {
   echo "1..$lib_run"
@@ -268,11 +280,12 @@ loop_fs ()
   device=$(loop_dev "$2" "${3:-512}") || return
   folder=$(mktemp -d "$T/mnt-XXXXXX") || return
   case $1 in
-    ext4) mkfs.ext4 -q -F -m 0 -E nodiscard "$device" ;;
-    xfs) mkfs.xfs -q -f --unsupported "$device" ;; # else not below 300 MiB
-    btrfs) mkfs.btrfs -q -f "$device" ;;
-    *) echo "loop_fs: unknown type '$1'" >&2; false ;;
-  esac >&2 || return
+    ext4) set -- mkfs.ext4 -q -F -m 0 -E nodiscard ;;
+    xfs) set -- mkfs.xfs -q -f --unsupported ;; # else not below 300 MiB
+    btrfs) set -- mkfs.btrfs -q -f ;;
+    *) echo "loop_fs: unknown type '$1'" >&2; return 1 ;;
+  esac
+  "$@" "$device" > "$T/.mkfs" 2>&1 || { cat "$T/.mkfs" >&2; return 1; }
   mount "$device" "$folder" || return
   echo "$folder"
 }

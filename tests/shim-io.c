@@ -8,8 +8,8 @@
  *   SHIM_ALIGN=N       with O_DIRECT short counts stay multiples of N (512)
  *   SHIM_UNALIGNED=1   with O_DIRECT too a count may be any
  *   SHIM_LOG=FILE      a line "short CALL" or "eintr CALL" for each call changed,
- *                      so that a test can prove that the shim acted; the first
- *                      1000 of each process, by appending
+ *                      so that a test can prove that the shim acted; appended,
+ *                      and no more than 1000 of each CALL of a process
  *
  * Only regular files, block devices, pipes and stream sockets are meant: there
  * a short count is always allowed, and a message or a counter is never cut.
@@ -57,7 +57,14 @@ static size_t max_bytes, align_bytes = 512;
 static unsigned long eintr_every;
 static bool unaligned;
 static const char *log_path;
-static atomic_ulong n_calls, n_logged;
+static atomic_ulong n_calls;
+
+/* One for each call that is defined here. */
+struct site
+{
+  const char *call;
+  atomic_ulong n_logged;
+};
 
 static unsigned long
 number (const char *name, unsigned long otherwise)
@@ -81,18 +88,18 @@ start (void)
 }
 
 static void
-note (const char *what, const char *call)
+note (const char *what, struct site *site)
 {
   int saved = errno, fd;
   char line[64];
 
-  if (log_path && *log_path && atomic_fetch_add (&n_logged, 1) < LOG_MAX)
+  if (log_path && *log_path && atomic_fetch_add (&site->n_logged, 1) < LOG_MAX)
     {
       /* Opened each time: a program may close what it does not know. */
       fd = open (log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
       if (fd >= 0)
         {
-          int len = snprintf (line, sizeof line, "%s %s\n", what, call);
+          int len = snprintf (line, sizeof line, "%s %s\n", what, site->call);
           if (NEXT (write) (fd, line, (size_t) len) != len)
             abort ();
           close (fd);
@@ -127,7 +134,7 @@ is_direct (int fd)
 
 struct cut
 {
-  const char *call;
+  struct site *site;
   size_t len;    /* what the kernel is asked for */
   size_t report; /* what is said to have moved, at most */
 };
@@ -135,17 +142,17 @@ struct cut
 /* OTHER: the second descriptor of a splice, or FD again.  FALSE with errno set:
  * the call fails. */
 static bool
-begin (struct cut *c, const char *call, int fd, int other, size_t len)
+begin (struct cut *c, struct site *site, int fd, int other, size_t len)
 {
   int saved = errno;
   bool direct;
 
-  *c = (struct cut){ .call = call, .len = len, .report = SIZE_MAX };
+  *c = (struct cut){ .site = site, .len = len, .report = SIZE_MAX };
   if ((!max_bytes && !eintr_every) || len == 0 || !meant (fd) || !meant (other))
     goto out;
   if (eintr_every && (atomic_fetch_add (&n_calls, 1) + 1) % eintr_every == 0)
     {
-      note ("eintr", call);
+      note ("eintr", site);
       errno = EINTR;
       return false;
     }
@@ -167,11 +174,17 @@ begin (struct cut *c, const char *call, int fd, int other, size_t len)
         c->len = len;
     }
   if (c->len < len)
-    note ("short", call);
+    note ("short", site);
 out:
   errno = saved;
   return true;
 }
+
+#define BEGIN(c, name, fd, other, len)                                        \
+  ({                                                                          \
+    static struct site site = { .call = name };                               \
+    begin (&(c), &site, fd, other, len);                                      \
+  })
 
 /* MOVES: the call moves the position of FD. */
 static ssize_t
@@ -181,7 +194,7 @@ end (const struct cut *c, ssize_t n, int fd, bool moves)
     return n;
   if (moves)
     lseek (fd, (off_t) c->report - n, SEEK_CUR);
-  note ("short", c->call);
+  note ("short", c->site);
   return (ssize_t) c->report;
 }
 
@@ -217,7 +230,7 @@ vector_bytes (const struct iovec *v, int n)
   EXPORT ssize_t name (int fd, pointer buf, size_t len)                       \
   {                                                                           \
     struct cut c;                                                             \
-    if (!begin (&c, #name, fd, fd, len))                                      \
+    if (!BEGIN (c, #name, fd, fd, len))                                      \
       return -1;                                                              \
     return end (&c, NEXT (name) (fd, buf, c.len), fd, true);                  \
   }
@@ -226,7 +239,7 @@ vector_bytes (const struct iovec *v, int n)
   EXPORT ssize_t name (int fd, pointer buf, size_t len, offset off)           \
   {                                                                           \
     struct cut c;                                                             \
-    if (!begin (&c, #name, fd, fd, len))                                      \
+    if (!BEGIN (c, #name, fd, fd, len))                                      \
       return -1;                                                              \
     return end (&c, NEXT (name) (fd, buf, c.len, off), fd, false);            \
   }
@@ -238,7 +251,7 @@ vector_bytes (const struct iovec *v, int n)
     struct iovec v[IOV_MAX];                                                  \
     size_t len = vector_bytes (iov, n);                                       \
     struct cut c;                                                             \
-    if (!begin (&c, #name, fd, fd, len))                                      \
+    if (!BEGIN (c, #name, fd, fd, len))                                      \
       return -1;                                                              \
     if (c.len < len)                                                          \
       {                                                                       \
@@ -307,7 +320,7 @@ splice (int in, off64_t *in_off, int out, off64_t *out_off, size_t len, unsigned
 {
   struct cut c;
 
-  if (!begin (&c, "splice", in, out, len))
+  if (!BEGIN (c, "splice", in, out, len))
     return -1;
   return NEXT (splice) (in, in_off, out, out_off, c.len, flags);
 }
@@ -317,7 +330,7 @@ tee (int in, int out, size_t len, unsigned flags)
 {
   struct cut c;
 
-  if (!begin (&c, "tee", in, out, len))
+  if (!BEGIN (c, "tee", in, out, len))
     return -1;
   return NEXT (tee) (in, out, c.len, flags);
 }
@@ -329,7 +342,7 @@ vmsplice (int fd, const struct iovec *iov, size_t n, unsigned flags)
   size_t len = vector_bytes (iov, n <= IOV_MAX ? (int) n : -1);
   struct cut c;
 
-  if (!begin (&c, "vmsplice", fd, fd, len))
+  if (!BEGIN (c, "vmsplice", fd, fd, len))
     return -1;
   if (c.len < len)
     {
@@ -344,7 +357,7 @@ copy_file_range (int in, off64_t *in_off, int out, off64_t *out_off, size_t len,
 {
   struct cut c;
 
-  if (!begin (&c, "copy_file_range", in, out, len))
+  if (!BEGIN (c, "copy_file_range", in, out, len))
     return -1;
   return NEXT (copy_file_range) (in, in_off, out, out_off, c.len, flags);
 }
@@ -354,7 +367,7 @@ sendfile (int out, int in, off_t *off, size_t len)
 {
   struct cut c;
 
-  if (!begin (&c, "sendfile", in, out, len))
+  if (!BEGIN (c, "sendfile", in, out, len))
     return -1;
   return NEXT (sendfile) (out, in, off, c.len);
 }
@@ -364,7 +377,7 @@ sendfile64 (int out, int in, off64_t *off, size_t len)
 {
   struct cut c;
 
-  if (!begin (&c, "sendfile64", in, out, len))
+  if (!BEGIN (c, "sendfile64", in, out, len))
     return -1;
   return NEXT (sendfile64) (out, in, off, c.len);
 }

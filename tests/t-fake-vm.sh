@@ -7,6 +7,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_cmd "$PYTHON"
+[ -x "$FAKE_VM" ] || bail_out "'$FAKE_VM' is not there"
 export PYTHONDONTWRITEBYTECODE=1
 
 fake () { run 60 "$FAKE_VM" "$@"; }
