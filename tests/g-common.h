@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * g-common.h - what the library's tests share: a private directory, relays on
+ * a helper of their choice, files to compare, and views of this process.
+ */
+#ifndef TESTS_G_COMMON_H
+#define TESTS_G_COMMON_H
+
+#include "libwrap/iowrap.h"
+
+#include "tests/tap.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+/* Makes the private directory, which is removed at exit, and lets a critical
+ * warning of GLib be counted instead of printed.  NULL unless the test runs
+ * under make: the real and the fake helper. */
+void g_common_start (void);
+extern const char *real_helper, *fake_helper;
+
+/* Criticals since the last call. */
+int criticals_taken (void);
+
+/* DIR/NAME. (transfer full) */
+char *at (const char *name);
+
+/* A relay by HELPER; then pairs of further properties, and NULL. */
+#define relay_on(helper, direction_, path_, error, ...)                                            \
+  ((IowRelay *) g_initable_new (IOW_TYPE_RELAY, NULL, error, "helper-path", helper, "direction",   \
+                                direction_, "path", path_, __VA_ARGS__))
+
+/* N bytes that depend on their offset and on SEED. (transfer full) */
+guint8 *pattern (gsize n, guint seed);
+
+void put_file (const char *path, const void *data, gsize n);
+gboolean file_is (const char *path, const void *data, gsize n);
+
+/* How many entries DIR has. */
+int entries_in (const char *dir);
+
+/* The open descriptors of this process. */
+int open_fds (void);
+
+/* Waits until COND (DATA) holds, 20 s at most. */
+gboolean eventually (gboolean (*cond) (gpointer data), gpointer data);
+
+/* For eventually(): this process has no child left, not even a dead one. */
+gboolean no_children (gpointer unused);
+
+/* The children of process PID; at most MAX, returns how many. */
+int children_of (pid_t pid, pid_t *list, int max);
+
+/* sigset_t has more bytes than signals; what is in the rest means nothing. */
+gboolean same_mask (const sigset_t *a, const sigset_t *b);
+
+/* Checks the error's domain and code, then clears it. */
+gboolean is_error (GError **error, GQuark domain, int code, const char *format, ...)
+  G_GNUC_PRINTF (4, 5);
+
+#endif

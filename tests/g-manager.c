@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * g-manager.c - the library in processes with habits of their own: signals
+ * ignored or blocked, children reaped by others, descriptors missing, many
+ * threads, sudden death.
+ */
+#include <config.h>
+
+#include "tests/g-common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OLD "the old content"
+
+static GError *error;
+
+/* A whole save of N bytes with HELPER; nothing is printed. */
+static gboolean
+saves (const char *helper, const char *path, gsize n)
+{
+  g_autofree guint8 *data = pattern (n, 5);
+  g_autoptr (IowRelay) relay = NULL;
+  gboolean good;
+
+  relay = relay_on (helper, IOW_DIRECTION_SAVE, path, &error, NULL);
+  good = relay && iow_fd_write_all (iow_relay_get_fd (relay), data, n, NULL, NULL, &error)
+         && iow_relay_commit (relay, (gint64) n, NULL, &error);
+  if (good && helper == real_helper)
+    good = file_is (path, data, n);
+  return good;
+}
+
+static void
+works (const char *what)
+{
+  g_autofree char *path = at ("vm");
+
+  if (!ok (saves (real_helper, path, 200001), "a save works %s", what))
+    diag ("%s", error ? error->message : "");
+  g_clear_error (&error);
+  (void) unlink (path);
+}
+
+/* ---- signals ------------------------------------------------------------------------ */
+
+static void
+look_at_signals (struct sigaction *all, sigset_t *mask)
+{
+  for (int i = 1; i < NSIG; i++)
+    {
+      memset (&all[i], 0, sizeof all[i]);
+      (void) sigaction (i, NULL, &all[i]);
+    }
+  (void) pthread_sigmask (SIG_SETMASK, NULL, mask);
+}
+
+static void
+signals_untouched (void)
+{
+  static struct sigaction before[NSIG], after[NSIG];
+  sigset_t mask_before, mask_after;
+  gboolean same;
+
+  look_at_signals (before, &mask_before);
+  works ("and a failed one, in between two looks at every signal");
+  (void) saves ("/nonexistent", "/nonexistent", 1);
+  g_clear_error (&error);
+  look_at_signals (after, &mask_after);
+  same = same_mask (&mask_before, &mask_after);
+  for (int i = 1; i < NSIG; i++)
+    same = same && before[i].sa_handler == after[i].sa_handler
+           && before[i].sa_flags == after[i].sa_flags;
+  ok (same, "no signal's disposition has changed, and no mask");
+}
+
+static gpointer
+blocked_main (gpointer data)
+{
+  sigset_t all;
+
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, NULL);
+  works ("from a thread that blocks every signal");
+  return data;
+}
+
+static gint stop_reaping;
+
+static gpointer
+reap_all (gpointer count)
+{
+  while (!g_atomic_int_get (&stop_reaping))
+    if (waitpid (-1, NULL, WNOHANG) > 0)
+      g_atomic_int_inc ((gint *) count);
+    else
+      g_usleep (100);
+  return NULL;
+}
+
+static void
+children_of_others (void)
+{
+  struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+  g_autofree char *path = at ("vm");
+  gboolean good = TRUE;
+  gint reaped = 0;
+  GThread *thread;
+  int tries;
+
+  sigaction (SIGCHLD, &ignore, &old);
+  works ("where SIGCHLD is ignored");
+  ok (!saves ("/nonexistent/helper", "/nonexistent/vm", 1),
+      "a missing helper is reported where SIGCHLD is ignored");
+  is_error (&error, IOW_ERROR, IOW_ERROR_HELPER, "with the same error as ever");
+  sigaction (SIGCHLD, &old, NULL);
+
+  /* As often as it takes for the other thread to be first. */
+  thread = g_thread_new ("reap", reap_all, &reaped);
+  for (tries = 0; tries < 2000 && good && g_atomic_int_get (&reaped) < 3; tries++)
+    good = saves (real_helper, path, 5000);
+  g_atomic_int_set (&stop_reaping, 1);
+  g_thread_join (thread);
+  if (!ok (good && reaped > 0, "saves work where another thread reaps every child that it finds"))
+    diag ("reaped %d in %d saves; %s", reaped, tries, error ? error->message : "");
+  g_clear_error (&error);
+  (void) unlink (path);
+}
+
+/* ---- descriptors ---------------------------------------------------------------------- */
+
+static void
+child_sees (gboolean with_fd, const char *want)
+{
+  g_autofree char *path = at ("fds"), *got = NULL;
+  int loose = open ("/dev/null", O_RDONLY), file = with_fd ? open ("/dev/null", O_RDWR) : -1;
+  g_autoptr (IowRelay) other = NULL, relay = NULL;
+
+  other = relay_on (fake_helper, IOW_DIRECTION_SAVE, "plain", &error, NULL);
+  relay = relay_on (fake_helper, IOW_DIRECTION_SAVE, path, &error, "fd", file, NULL);
+  if (!relay || !other)
+    bail_out ("%s", error->message);
+  (void) g_file_get_contents (path, &got, NULL, NULL);
+  is_str (got, want, "a helper%s has its descriptors, and none of another relay's or the process's",
+          with_fd ? " for an open file" : "");
+  close (loose);
+  if (file >= 0)
+    close (file);
+  (void) unlink (path);
+}
+
+static int fds_at_start;
+
+static gboolean
+fds_as_at_start (gpointer unused)
+{
+  (void) unused;
+  return open_fds () == fds_at_start;
+}
+
+static void
+nothing_leaks (void)
+{
+  g_autofree char *path = at ("plain"), *vm = at ("vm"), *dies = at ("dies");
+  int bad = 0;
+
+  for (int i = 0; i < 1000; i++)
+    {
+      bad += !saves (fake_helper, path, 10);
+      if (i % 10 == 0)
+        {
+          (void) !saves (fake_helper, dies, 10);
+          g_clear_error (&error);
+          (void) !saves ("/nonexistent", path, 10);
+          g_clear_error (&error);
+        }
+    }
+  for (int i = 0; i < 20; i++)
+    bad += !saves (real_helper, vm, 5000);
+  is_int (bad, 0, "1020 saves in a row work");
+  ok (eventually (no_children, NULL), "they leave no process, dead or alive");
+  if (!ok (eventually (fds_as_at_start, NULL), "and no descriptor"))
+    diag ("%d open instead of %d", open_fds (), fds_at_start);
+  (void) unlink (vm);
+}
+
+static int
+without_standard_fds (void)
+{
+  g_autofree char *path = at ("vm");
+  int good;
+
+  close (0);
+  close (1);
+  close (2);
+  good = saves (real_helper, path, 70000) && fcntl (0, F_GETFD) < 0 && fcntl (1, F_GETFD) < 0
+         && fcntl (2, F_GETFD) < 0;
+  (void) unlink (path);
+  if (!good)
+    return 1;
+  good = !saves ("/nonexistent/helper", path, 1) && strstr (error->message, "No such file");
+  return good ? 0 : 2;
+}
+
+static void
+closed_standard_fds (void)
+{
+  int status;
+  pid_t pid = fork ();
+
+  if (pid == 0)
+    _exit (without_standard_fds ());
+  (void) waitpid (pid, &status, 0);
+  is_int (WIFEXITED (status) ? WEXITSTATUS (status) : -1, 0,
+          "where 0, 1 and 2 are closed, a save works, a missing helper is reported, and no "
+          "descriptor takes their place");
+}
+
+/* ---- many at once ------------------------------------------------------------------------ */
+
+static gpointer
+many_main (gpointer number)
+{
+  g_autofree char *name = g_strdup_printf ("vm-%d", GPOINTER_TO_INT (number));
+  g_autofree char *path = at (name);
+  g_autofree guint8 *data = pattern (300001, (guint) GPOINTER_TO_INT (number));
+  g_autoptr (IowRelay) relay = NULL;
+  gboolean good;
+
+  relay = relay_on (real_helper, IOW_DIRECTION_SAVE, path, NULL, NULL);
+  good = relay && iow_fd_write_all (iow_relay_get_fd (relay), data, 300001, NULL, NULL, NULL)
+         && iow_relay_commit (relay, 300001, NULL, NULL) && file_is (path, data, 300001);
+  (void) unlink (path);
+  return GINT_TO_POINTER (good);
+}
+
+static void
+many (void)
+{
+  GThread *threads[24];
+  int good = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("many", many_main, GINT_TO_POINTER (i));
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    good += GPOINTER_TO_INT (g_thread_join (threads[i]));
+  is_int (good, G_N_ELEMENTS (threads), "as many threads save at once, each its own stream");
+}
+
+/* ---- sudden death --------------------------------------------------------------------------- */
+
+/* In a process of its own: a whole stream, end of file seen, then death. */
+static void
+die_after_eof (const char *path)
+{
+  g_autoptr (IowRelay) relay = relay_on (real_helper, IOW_DIRECTION_SAVE, path, NULL, NULL);
+  int fd;
+
+  if (!relay)
+    _exit (1);
+  fd = iow_relay_steal_fd (relay);
+  (void) !write (fd, "a whole new content", 19);
+  close (fd);
+  while (iow_relay_get_bytes_transferred (relay) != 19)
+    g_usleep (1000);
+  raise (SIGKILL);
+}
+
+static void
+killed_manager (void)
+{
+  g_autofree char *path = at ("vm"), *dir = g_path_get_dirname (path);
+  int ends[2], status;
+  struct pollfd p;
+  pid_t pid;
+  char byte;
+
+  put_file (path, OLD, strlen (OLD));
+  if (pipe2 (ends, O_CLOEXEC) < 0)
+    bail_out ("pipe2: %s", g_strerror (errno));
+  pid = fork ();
+  if (pid == 0)
+    {
+      /* The helper and its processes inherit it: its end of file is theirs. */
+      dup2 (ends[1], STDERR_FILENO);
+      close (ends[1]);
+      die_after_eof (path);
+    }
+  close (ends[1]);
+  (void) waitpid (pid, &status, 0);
+  ok (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL,
+      "a manager is killed after the end of its stream, before its commit");
+  p = (struct pollfd) { .fd = ends[0], .events = POLLIN };
+  ok (poll (&p, 1, 20000) == 1 && read (ends[0], &byte, 1) == 0, "its helper ends by itself");
+  ok (file_is (path, OLD, strlen (OLD)) && entries_in (dir) == 1,
+      "the file keeps its old content, and nothing is beside it");
+  close (ends[0]);
+  (void) unlink (path);
+}
+
+static void
+killed_producer (void)
+{
+  g_autofree char *path = at ("vm");
+  g_autoptr (IowRelay) relay = NULL;
+  int status;
+  pid_t pid;
+
+  put_file (path, OLD, strlen (OLD));
+  relay = relay_on (real_helper, IOW_DIRECTION_SAVE, path, &error, NULL);
+  pid = fork ();
+  if (pid == 0)
+    {
+      (void) !write (iow_relay_get_fd (relay), "half of", 7);
+      raise (SIGKILL);
+    }
+  (void) waitpid (pid, &status, 0);
+  ok (!iow_relay_commit (relay, 20, NULL, &error),
+      "a stream whose producer was killed is not what was agreed");
+  is_error (&error, IOW_ERROR, IOW_ERROR_TRUNCATED, "but truncated");
+  ok (file_is (path, OLD, strlen (OLD)), "and the file keeps its old content");
+  (void) unlink (path);
+}
+
+int
+main (void)
+{
+  g_common_start ();
+  fds_at_start = open_fds ();
+  /* First those that fork and go on: that wants a process of one thread. */
+  closed_standard_fds ();
+  killed_manager ();
+  signals_untouched ();
+  g_thread_join (g_thread_new ("blocked", blocked_main, NULL));
+  children_of_others ();
+  child_sees (FALSE, "0 1 2 3 ");
+  child_sees (TRUE, "0 1 2 3 4 ");
+  killed_producer ();
+  many ();
+  nothing_leaks ();
+  return done_testing ();
+}
