@@ -39,6 +39,8 @@ check_evidence (struct ioh_relay *r)
 
   if (!r->transfer.witness)
     return 0;
+  /* The end is read back at whatever offset it has. */
+  (void) ioh_endpoint_set_direct (&r->sink_ep, false);
   e = ioh_evidence_check (require[r->job->require], r->witness.head, r->witness.head_len, r->witness.total,
                           ioh_witness_read_at, &r->witness, &verdict);
   if (e < 0)

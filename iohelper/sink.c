@@ -7,6 +7,7 @@
 #include "iohelper/sink.h"
 
 #include "iohelper/cachemode.h"
+#include "iohelper/evidence.h"
 #include "iohelper/io.h"
 #include "iohelper/tunables.h"
 
@@ -229,6 +230,20 @@ ioh_sink_end (struct ioh_sink *sink)
   return cut_old_content (sink);
 }
 
+/* The head and the tail of a direct save went through the page cache, and the
+ * end of any save may have been read back for its evidence. */
+static void
+drop_ends (struct ioh_sink *sink)
+{
+  struct ioh_endpoint *ep = sink->ep;
+  uint32_t unit = ioh_endpoint_unit (ep);
+  uint64_t from = ep->off > ep->start + IOH_EVIDENCE_TAIL ? ep->off - IOH_EVIDENCE_TAIL : ep->start;
+
+  ioh_drop (ep->fd, ep->start - ep->start % unit, unit);
+  from -= from % unit;
+  ioh_drop (ep->fd, from, ep->off - from + unit);
+}
+
 int
 ioh_sink_sync (struct ioh_sink *sink, enum ioh_sync sync)
 {
@@ -239,18 +254,11 @@ ioh_sink_sync (struct ioh_sink *sink, enum ioh_sync sync)
     r = ioh_sync (ep->fd, sync == IOH_SYNC_DATA, &sink->report->synced);
   if (r < 0)
     return failed (sink, "syncing", r, NULL);
-  if (sink->cache == IOH_CACHE_KEEP)
+  if (sink->cache == IOH_CACHE_KEEP || !ioh_endpoint_is_storage (ep))
     return 0;
-  /* Direct mode has at most a head and a tail in the cache. */
-  if (sink->cache == IOH_CACHE_DIRECT)
-    {
-      uint32_t unit = ioh_endpoint_unit (ep);
-
-      ioh_drop (ep->fd, ep->start - ep->start % unit, unit);
-      ioh_drop (ep->fd, ep->off - ep->off % unit, unit);
-      return 0;
-    }
-  if (close_window (sink) < 0)
+  if (sink->cache == IOH_CACHE_DROP && (close_window (sink) < 0 || settle_behind (sink) < 0))
     return -1;
-  return settle_behind (sink);
+  if (sink->cache == IOH_CACHE_DIRECT || !sink->spare_cached)
+    drop_ends (sink);
+  return 0;
 }

@@ -142,6 +142,14 @@ eventually (gboolean (*cond) (gpointer data), gpointer data)
 }
 
 gboolean
+under_valgrind (void)
+{
+  const char *preloaded = g_getenv ("LD_PRELOAD");
+
+  return preloaded && strstr (preloaded, "vgpreload");
+}
+
+gboolean
 no_children (gpointer unused)
 {
   siginfo_t info;

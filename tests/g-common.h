@@ -45,6 +45,9 @@ int open_fds (void);
 /* Waits until COND (DATA) holds, 20 s at most. */
 gboolean eventually (gboolean (*cond) (gpointer data), gpointer data);
 
+/* Under valgrind a few things cannot be done, and many take long. */
+gboolean under_valgrind (void);
+
 /* For eventually(): this process has no child left, not even a dead one. */
 gboolean no_children (gpointer unused);
 

@@ -67,7 +67,7 @@ no_helper (void)
   no_exec ("a helper that is not executable", plain_file, IOW_ERROR_HELPER, "Permission denied");
   no_exec ("a directory for a helper", "/usr", IOW_ERROR_HELPER, "Permission denied");
   /* valgrind dies of an exec that it cannot foresee to fail. */
-  if (!g_getenv ("LD_PRELOAD") || !strstr (g_getenv ("LD_PRELOAD"), "vgpreload"))
+  if (!under_valgrind ())
     no_exec ("a helper without its interpreter", script, IOW_ERROR_HELPER,
              "No such file or directory");
   no_exec ("a helper by a relative name", "iohelper", IOW_ERROR_INVALID, "from the root on");
