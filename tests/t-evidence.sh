@@ -42,7 +42,7 @@ is '... by its end of file' "$(json "$record" evidence)" eof
 # Cut anywhere, and written to a pipe too, where nothing can be read back.
 printf 'old' >"$file"
 for kind in qemu 'qemu --no-vmdesc' libvirt elf; do
-  accepted= piped=
+  accepted='' piped=''
   for at in 16 91 92 100 700 3000 65536 262144 1048576 2999000 2999990 2999995 3000000; do
     # shellcheck disable=SC2086
     save --kind=$kind --size=3000001 --stop-at=$at
@@ -71,7 +71,7 @@ for want in qemu libvirt elf; do
     "$FAKE_VM" write --kind=$kind --size=100000 | "$IOHELPER" save --quiet --require=$want "$file"
     got=$?
     [ $kind = $want ] && status=0 || status=3
-    is "--require=$want ends with $status for a whole stream of kind $kind" $got $status
+    is "--require=$want ends with $status for a whole stream of kind $kind" "$got" "$status"
   done
 done
 printf '' | "$IOHELPER" save --quiet --require=qemu "$file"
