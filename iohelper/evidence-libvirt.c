@@ -10,6 +10,7 @@
 
 #include "iohelper/evidence.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,7 +56,10 @@ ioh_evidence_libvirt (const struct ioh_stream *s, struct ioh_verdict *v)
       v->whole = true; /* a compressor's end is not ours to know */
       return 0;
     }
+  /* Where an XML is so long that this was not kept, the end has to do. */
   r = ioh_stream_get (s, magic, sizeof magic, start);
+  if (r < 0 && r != -ENODATA)
+    return r;
   if (r == 0 && memcmp (magic, "QEVM", sizeof magic) != 0)
     {
       snprintf (v->why, sizeof v->why, "a libvirt image without a QEMU stream at byte %llu",

@@ -6,6 +6,7 @@
 
 #include "iohelper/evidence.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,13 +28,26 @@ begins (const void *head, size_t len, const char *magic)
   return memcmp (head, magic, len < n ? len : n) == 0;
 }
 
+/* Other ELF files end as they like.  One that stops before its type is told
+ * is taken for a core that was cut. */
+static bool
+is_core (const unsigned char *head, size_t len)
+{
+  unsigned type;
+
+  if (len < IOH_EVIDENCE_MAGIC)
+    return true;
+  type = head[EI_DATA] == ELFDATA2MSB ? head[16] << 8 | head[17] : head[17] << 8 | head[16];
+  return type == ET_CORE;
+}
+
 enum ioh_format
 ioh_format_of (const void *head, size_t len)
 {
   if (len >= 4 && memcmp (head, "QEVM", 4) == 0)
     return IOH_FORMAT_QEMU;
   if (len >= 4 && memcmp (head, "\177ELF", 4) == 0)
-    return IOH_FORMAT_ELF;
+    return is_core (head, len) ? IOH_FORMAT_ELF : IOH_FORMAT_UNKNOWN;
   if (len >= 4 && (begins (head, len, "LibvirtQemudSave") || begins (head, len, "LibvirtQemudPart")))
     return IOH_FORMAT_LIBVIRT;
   return IOH_FORMAT_UNKNOWN;

@@ -15,9 +15,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define IOH_EVIDENCE_HEAD ((size_t) 64 << 10) /* bytes kept of the beginning */
-#define IOH_EVIDENCE_TAIL ((size_t) 4 << 20)  /* bytes that can be asked for at the end */
-#define IOH_EVIDENCE_MAGIC 16                 /* bytes that the longest magic has */
+/* Bytes kept of the beginning: libvirt pads its XML by 64 KiB, so that the
+ * stream behind it begins at 70 to 150 KiB. */
+#define IOH_EVIDENCE_HEAD ((size_t) 256 << 10)
+/* Bytes that can be asked for at the end: QEMU's closing description has 15 to
+ * 100 KiB and grows with the number of devices. */
+#define IOH_EVIDENCE_TAIL ((size_t) 4 << 20)
+/* Bytes that decide the format: an ELF file is a core by bytes 16 and 17. */
+#define IOH_EVIDENCE_MAGIC ((size_t) 18)
 
 enum ioh_format { IOH_FORMAT_UNKNOWN, IOH_FORMAT_QEMU, IOH_FORMAT_LIBVIRT, IOH_FORMAT_ELF };
 

@@ -104,6 +104,8 @@ open_2011 (struct ioh_relay *r)
   const struct ioh_open_2011 *how = &r->job->open_2011;
   int fd = ioh_open (r->job->file, how->flags | O_NOCTTY, how->mode);
 
+  if (fd == -EINVAL && (how->flags & O_DIRECT))
+    fd = ioh_open (r->job->file, (how->flags & ~O_DIRECT) | O_NOCTTY, how->mode);
   if (fd < 0)
     ioh_failure_opening (&r->report->failure, r->job->direction == IOH_SAVE
                                                 ? IOH_END_DESTINATION : IOH_END_SOURCE,
