@@ -114,10 +114,10 @@ ioh_relay_finish_save (struct ioh_relay *r)
 {
   enum ioh_sync sync = sync_mode (r);
 
-  if (check_length (r) < 0 || check_evidence (r) < 0 || ioh_sink_end (&r->sink) < 0)
+  if (check_length (r) < 0 || check_evidence (r) < 0)
     return -1;
   if (ioh_worker_tell (r->worker, IOH_MSG_EOF, r->transfer.moved, -1) < 0
-      || ioh_worker_await_commit (r->worker) < 0)
+      || ioh_worker_await_commit (r->worker) < 0 || ioh_sink_end (&r->sink) < 0)
     return -1;
   return make_durable (r, sync) < 0 ? -1 : commit (r, sync);
 }
