@@ -76,6 +76,15 @@ remove_temporary (const struct ioh_controller *c)
     (void) unlinkat (c->temp_dir, c->shared->temp_name, 0);
 }
 
+static void
+write_record (const struct ioh_job *job, const struct ioh_result *result)
+{
+  struct json_object *record = ioh_result_record (result);
+
+  ioh_result_write (job, record);
+  json_object_put (record);
+}
+
 int
 ioh_controller_conclude (struct ioh_controller *c)
 {
@@ -94,8 +103,6 @@ ioh_controller_conclude (struct ioh_controller *c)
     .data_plane = c->worker_stuck ? "stuck" : c->worker_killed ? "killed" : "ended",
     .worker_pid = c->worker_stuck ? c->worker : 0,
   };
-  struct json_object *record;
-
   if (c->shared)
     {
       judge_consumer (c, &failure);
@@ -110,11 +117,9 @@ ioh_controller_conclude (struct ioh_controller *c)
   if (c->job->direction == IOH_SAVE && c->shared)
     result.evidence = evidence_of (c, result.outcome);
   ioh_log_result (&result);
-  record = ioh_result_record (&result);
-  ioh_result_write (c->job, record);
+  write_record (c->job, &result);
   if (c->job->manager_fd >= 0 && c->manager.event)
-    ioh_manager_tell (&c->manager, IOH_WIRE_RESULT, json_object_get (record));
-  json_object_put (record);
+    ioh_manager_tell (&c->manager, IOH_WIRE_RESULT, ioh_result_record (&result));
   return ioh_result_status (&result);
 }
 
@@ -133,10 +138,16 @@ ioh_controller_refuse (const struct ioh_job *job, const char *error)
     .data_plane = "ended",
   };
   struct ioh_manager manager = { .fd = job->manager_fd };
+  struct ioh_job record_only = *job;
+  char why[IOH_WHY_MAX];
 
   ioh_failure_text (&failure, IOH_USAGE, IOH_END_HELPER, "parsing", IOH_NO_OFFSET, "%s", error);
   ioh_log_result (&result);
   if (job->manager_fd >= 0)
     ioh_manager_tell (&manager, IOH_WIRE_RESULT, ioh_result_record (&result));
+  /* An old record would pass for this run's; descriptors may be what is wrong. */
+  record_only.result_fd = -1;
+  if (job->result && ioh_result_prepare (job, why, sizeof why))
+    write_record (&record_only, &result);
   return ioh_result_status (&result);
 }

@@ -133,8 +133,6 @@ check_job (const struct ioh_job *job, char *error)
     return IOH_REFUSE (error, "--manager-fd goes with neither --commit-fd nor a command");
   if (job->expect_length != IOH_UNSET && job->expect_length > job->length)
     return IOH_REFUSE (error, "--expect-length is more than --length lets through");
-  if (job->result && strcmp (job->result, job->file) == 0 && job->file_fd < 0)
-    return IOH_REFUSE (error, "--result and FILE are the same file");
   return true;
 }
 

@@ -55,12 +55,14 @@ static int
 check_surplus (struct ioh_relay *r)
 {
   static _Alignas (IOH_DIRECT_ALIGN) unsigned char spare[IOH_DIRECT_ALIGN];
-  bool agreed = r->job->expect_length != IOH_UNSET && r->job->expect_length <= r->job->length;
+  bool save = r->job->direction == IOH_SAVE;
+  bool agreed = r->job->expect_length != IOH_UNSET
+                && (save || r->job->expect_length < r->job->length);
   ssize_t n;
 
   if (r->transfer.at_eof || r->job->mode == IOH_MODE_LIBVIRT
-      || (!agreed && r->job->direction == IOH_RESTORE))
-    return 0;
+      || (!agreed && !save))
+    return 0; /* a restore's --length is where its source is closed */
   n = ioh_source_read (&r->source, spare, sizeof spare);
   if (n < 0)
     return -1;

@@ -20,11 +20,65 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Both names lead to one file, whether it exists or not: the record would
+ * replace the image. */
+static bool
+is_file_itself (const struct ioh_path *result, const struct ioh_job *job)
+{
+  struct ioh_path file;
+  const char *operation;
+  struct stat a, b;
+  bool same;
+
+  if (!job->file || ioh_job_handed (job))
+    return false;
+  same = ioh_path_resolve (&file, job->file, false, &operation) == 0 && file.dir_fd >= 0
+         && strcmp (file.base, result->base) == 0 && fstat (file.dir_fd, &a) == 0
+         && fstat (result->dir_fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  ioh_path_close (&file);
+  return same;
+}
+
+/* What stands there is empty or begins as a record does; anything else was
+ * meant for another option. */
+static bool
+is_record (const struct ioh_path *path)
+{
+  static const char beginning[] = "{\"" IOH_KEY_VERSION "\":";
+  char have[sizeof beginning];
+  int fd = ioh_path_reopen (path, O_RDONLY);
+  ssize_t n;
+
+  if (fd < 0)
+    return false;
+  n = ioh_read (fd, have, sizeof beginning - 1, false, 0);
+  close (fd);
+  return n == 0
+         || (n == sizeof beginning - 1 && memcmp (have, beginning, sizeof beginning - 1) == 0);
+}
+
+/* Why the file at PATH cannot hold the record, or NULL. */
+static const char *
+unfit (const struct ioh_path *path, const struct ioh_job *job)
+{
+  if (path->file_fd >= 0 && !S_ISREG (path->st.st_mode))
+    return "it is no regular file; --result-fd=N takes an open descriptor";
+  if (is_file_itself (path, job))
+    return "that is FILE itself";
+  if (path->file_fd >= 0 && !is_record (path))
+    return "a file that is no record is there; remove it or give another name";
+  if (faccessat (path->dir_fd, ".", W_OK, AT_EACCESS) < 0)
+    return strerror (errno);
+  if (path->file_fd >= 0 && unlinkat (path->dir_fd, path->base, 0) < 0)
+    return strerror (errno);
+  return NULL;
+}
+
 bool
 ioh_result_prepare (const struct ioh_job *job, char *error, size_t size)
 {
   struct ioh_path path;
-  const char *operation = "opening";
+  const char *operation, *why;
   char quoted[512];
   int r;
 
@@ -32,25 +86,13 @@ ioh_result_prepare (const struct ioh_job *job, char *error, size_t size)
     return true;
   /* Not through a link: /dev/stderr leads to a file that is not ours to remove. */
   r = ioh_path_resolve (&path, job->result, true, &operation);
-  if (r == 0 && path.file_fd >= 0 && !S_ISREG (path.st.st_mode))
-    r = -EINVAL;
-  if (r == 0 && path.file_fd >= 0 && unlinkat (path.dir_fd, path.base, 0) < 0)
-    {
-      operation = "removing the old";
-      r = -errno;
-    }
-  if (r == 0 && faccessat (path.dir_fd, ".", W_OK, AT_EACCESS) < 0)
-    {
-      operation = "writing to the directory of";
-      r = -errno;
-    }
+  why = r == -ELOOP ? "it is a symbolic link; --result-fd=N takes an open descriptor"
+        : r < 0     ? strerror (-r)
+                    : unfit (&path, job);
   ioh_path_close (&path);
-  if (r == 0)
-    return true;
-  snprintf (error, size, "%s --result %s: %s%s", operation,
-            ioh_quote (quoted, sizeof quoted, job->result), strerror (-r),
-            r == -ELOOP || r == -EINVAL ? "; --result-fd=N takes an open descriptor" : "");
-  return false;
+  if (why)
+    snprintf (error, size, "--result=%s: %s", ioh_quote (quoted, sizeof quoted, job->result), why);
+  return !why;
 }
 
 static int

@@ -116,7 +116,6 @@ check_refusals (void)
     { "--in-place for a descriptor", { "save", "--in-place", "-" } },
     { "a length that can never be met", { "save", "--length=1", "--expect-length=2", "f" } },
     { "the stream as FILE", { "save", "--fd=0", "f" } },
-    { "a result that is FILE", { "save", "--result=f", "f" } },
     { "an unknown verb", { "store", "f" } },
     { "a path without a verb", { "/x/vm.sav" } },
     { "a short option", { "save", "-q", "f" } },
