@@ -142,12 +142,12 @@ ioh_controller_refuse (const struct ioh_job *job, const char *error)
   char why[IOH_WHY_MAX];
 
   ioh_failure_text (&failure, IOH_USAGE, IOH_END_HELPER, "parsing", IOH_NO_OFFSET, "%s", error);
-  ioh_log_result (&result);
   if (job->manager_fd >= 0)
     ioh_manager_tell (&manager, IOH_WIRE_RESULT, ioh_result_record (&result));
   /* An old record would pass for this run's; descriptors may be what is wrong. */
   record_only.result_fd = -1;
   if (job->result && ioh_result_prepare (job, why, sizeof why))
     write_record (&record_only, &result);
+  ioh_log_result (&result);
   return ioh_result_status (&result);
 }

@@ -55,7 +55,7 @@ command_runs (const struct ioh_controller *c)
 static void
 leave_if_over (struct ioh_controller *c)
 {
-  if ((c->worker_gone || c->worker_stuck) && !command_runs (c))
+  if ((c->worker_gone || c->worker_stuck) && (!command_runs (c) || c->command_stuck))
     event_base_loopbreak (c->base);
 }
 
@@ -103,6 +103,15 @@ on_command_late (evutil_socket_t fd, short what, void *ctx)
 
   (void) fd;
   (void) what;
+  if (!command_runs (c))
+    return;
+  if (c->command_killed)
+    {
+      c->command_stuck = true;
+      leave_if_over (c);
+      return;
+    }
+  c->command_killed = c->command_warned;
   stop_command (c, c->command_warned ? SIGKILL : SIGTERM);
   c->command_warned = true;
   event_add (c->command_late, &grace);
@@ -117,7 +126,7 @@ cancel (struct ioh_controller *c)
   if (c->worker_done
       || !atomic_compare_exchange_strong (&c->shared->decision, &undecided, IOH_DECIDED_CANCEL))
     return undecided == IOH_DECIDED_CANCEL;
-  stop_command (c, SIGTERM);
+  on_command_late (-1, 0, c);
   if (!c->worker_gone)
     on_nudge (-1, 0, c);
   return true;
@@ -172,7 +181,7 @@ worker_ended (struct ioh_controller *c, int wait_status)
     }
   /* A producer without a relay has no business; a consumer may still be at
    * work on what it got. */
-  if (command_runs (c) && (c->job->direction == IOH_SAVE || c->own.set))
+  if (command_runs (c) && c->job->direction == IOH_SAVE && !c->command_warned)
     event_add (c->command_late, &grace);
 }
 

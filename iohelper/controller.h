@@ -29,7 +29,9 @@ struct ioh_controller
 
   pid_t command;            /* 0: none */
   int command_status;       /* as a shell shows it; -1: not ended, or none */
-  bool command_warned;      /* SIGTERM was sent after its time */
+  bool command_warned;      /* SIGTERM was sent */
+  bool command_killed;      /* ... and SIGKILL after it */
+  bool command_stuck;       /* ... which did not end it either */
 
   bool eof;                 /* the worker waits for the commit */
   uint64_t eof_bytes;

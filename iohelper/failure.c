@@ -137,5 +137,8 @@ ioh_failure_text (struct ioh_failure *f, enum ioh_outcome outcome, enum ioh_end 
   va_start (ap, format);
   vsnprintf (f->message, sizeof f->message, format, ap);
   va_end (ap);
+  for (char *p = f->message; *p; p++)
+    if ((unsigned char) *p < 0x20 || *p == 0x7f)
+      *p = '?'; /* one line, whatever was in a name */
   snprintf (f->text, sizeof f->text, "%.*s", (int) sizeof f->text - 1, f->message);
 }

@@ -25,7 +25,7 @@ struct ioh_failure
   enum ioh_end end;
   int err;              /* errno, positive; 0: not an errno */
   uint64_t offset;      /* bytes into the file or stream, or IOH_NO_OFFSET */
-  char operation[24];   /* "writing" */
+  char operation[40];   /* "writing" */
   char text[256];       /* "No space left on device" */
   char message[1024];   /* the whole line without the program's name */
 };

@@ -128,15 +128,29 @@ ioh_write_all (int fd, struct ioh_span *span, bool positional, int flags)
   return 0;
 }
 
+/* Pipes, sockets and character devices cannot be synced, nor can directories of
+ * some file systems.  A file system that went read-only by an error says EROFS
+ * of files that are lost. */
+static bool
+cannot_be_synced (int fd, int err)
+{
+  struct stat st;
+
+  if (fstat (fd, &st) < 0 || S_ISREG (st.st_mode) || S_ISBLK (st.st_mode))
+    return false;
+  return err == EINVAL || err == ENOTSUP || (err == EROFS && !S_ISDIR (st.st_mode));
+}
+
 int
 ioh_sync (int fd, bool data_only, bool *synced)
 {
   while ((data_only ? fdatasync (fd) : fsync (fd)) < 0)
     {
-      if (errno == EINVAL || errno == EROFS || errno == ENOTSUP)
+      int err = errno;
+      if (cannot_be_synced (fd, err))
         return 0;
-      if (errno != EINTR)
-        return -errno;
+      if (err != EINTR)
+        return -err;
       if (cancelled ())
         return -ECANCELED;
     }

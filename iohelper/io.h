@@ -48,8 +48,8 @@ ssize_t ioh_read (int fd, void *buf, size_t len, bool positional, uint64_t off);
  * RWF_* for pwritev2(2), 0 for none; without POSITIONAL span->off only counts. */
 int ioh_write_all (int fd, struct ioh_span *span, bool positional, int flags);
 
-/* EINVAL, EROFS, ENOTSUP from a descriptor that cannot be synced (a pipe, a
- * character device) is no error: *SYNCED then stays false. */
+/* That a pipe or a character device cannot be synced is no error: *SYNCED then
+ * stays false.  Of a regular file or a block device every errno is one. */
 int ioh_sync (int fd, bool data_only, bool *synced);
 
 int ioh_truncate (int fd, uint64_t length);

@@ -105,11 +105,10 @@ keep_for_controller (const struct ioh_job *job, int placeholder)
     replace (job->file_fd, placeholder);
 }
 
-static void
-keep_for_worker (const struct ioh_job *job, int placeholder)
+void
+ioh_launch_drop_standard_fds (const struct ioh_job *job)
 {
-  const int others[] = { job->commit_fd, job->manager_fd, job->result_fd };
-  int last = STDERR_FILENO;
+  int last = STDERR_FILENO, placeholder = open_placeholder ();
 
 #ifdef IOH_SANITIZED
   last = STDOUT_FILENO; /* where a sanitizer reports */
@@ -117,6 +116,15 @@ keep_for_worker (const struct ioh_job *job, int placeholder)
   for (int fd = STDIN_FILENO; fd <= last; fd++)
     if (!is_data (job, fd))
       replace (fd, placeholder);
+  if (placeholder >= 0)
+    close (placeholder);
+}
+
+static void
+keep_for_worker (const struct ioh_job *job)
+{
+  const int others[] = { job->commit_fd, job->manager_fd, job->result_fd };
+
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (others[i] > STDERR_FILENO)
       close (others[i]);
@@ -139,7 +147,7 @@ ioh_launch_worker (const struct ioh_job *job, struct ioh_shared *shared, int *so
   if (pid == 0)
     {
       close (pair[0]);
-      keep_for_worker (job, placeholder);
+      keep_for_worker (job);
       close (placeholder);
       ioh_worker_main (job, shared, pair[1], controller);
     }

@@ -20,6 +20,10 @@ struct ioh_shared *ioh_launch_share (void);
  * to handle.  The pid and *SOCK, or -errno. */
 pid_t ioh_launch_worker (const struct ioh_job *job, struct ioh_shared *shared, int *sock);
 
+/* In the worker, once FILE is open (it may be /dev/stdin): lets go of those of
+ * the descriptors 0, 1, 2 that carry no data. */
+void ioh_launch_drop_standard_fds (const struct ioh_job *job);
+
 /* Puts something unusable on each of the descriptors 0, 1, 2 that is closed,
  * so that no file of ours ever gets such a number. */
 void ioh_launch_guard_standard_fds (void);

@@ -38,6 +38,7 @@ main (int argc, char **argv)
   int status, signal = 0;
 
   ioh_launch_guard_standard_fds ();
+  ioh_launch_settings ();
   switch (ioh_parse (argc, argv, &job, error))
     {
     case IOH_PARSED_DONE:
@@ -49,7 +50,6 @@ main (int argc, char **argv)
     }
   if (!ioh_result_prepare (&job, error, sizeof error))
     return ioh_controller_refuse (&job, error);
-  ioh_launch_settings ();
   status = ioh_control_run (&job, &signal);
   if (signal)
     die_of (signal);

@@ -10,45 +10,73 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #define LINE_MAX_BYTES 4096
-#define OUT_MAX_BYTES 20000
+
+/* A JSON string may hold a NUL. */
+static bool
+is_word (struct json_object *string, const char *word)
+{
+  return (size_t) json_object_get_string_len (string) == strlen (word)
+         && strcmp (json_object_get_string (string), word) == 0;
+}
+
+/* One object and nothing behind it; NULL for anything else. */
+static struct json_object *
+parse_whole (const char *line, size_t len)
+{
+  struct json_tokener *tokener = json_tokener_new ();
+  struct json_object *o = NULL;
+
+  if (!tokener)
+    return NULL;
+  json_tokener_set_flags (tokener, JSON_TOKENER_STRICT);
+  o = json_tokener_parse_ex (tokener, line, (int) len);
+  if (json_tokener_get_error (tokener) != json_tokener_success
+      || json_tokener_get_parse_end (tokener) != len || !json_object_is_type (o, json_type_object))
+    {
+      json_object_put (o);
+      o = NULL;
+    }
+  json_tokener_free (tokener);
+  return o;
+}
 
 static bool
 obey (struct ioh_manager *m, struct json_object *request)
 {
   struct json_object *command, *expected;
-  int64_t bytes = -1;
+  int64_t bytes;
 
   if (!json_object_object_get_ex (request, IOH_WIRE_COMMAND, &command)
       || !json_object_is_type (command, json_type_string))
     return false;
-  if (strcmp (json_object_get_string (command), IOH_WIRE_CANCEL) == 0)
+  if (is_word (command, IOH_WIRE_CANCEL))
     {
       m->on_cancel (m->ctx, "by its manager");
       return true;
     }
-  if (strcmp (json_object_get_string (command), IOH_WIRE_COMMIT) != 0)
+  if (!is_word (command, IOH_WIRE_COMMIT)
+      || !json_object_object_get_ex (request, IOH_WIRE_EXPECTED_BYTES, &expected)
+      || !json_object_is_type (expected, json_type_int))
     return false;
-  if (json_object_object_get_ex (request, IOH_WIRE_EXPECTED_BYTES, &expected))
-    {
-      if (!json_object_is_type (expected, json_type_int))
-        return false;
-      bytes = json_object_get_int64 (expected);
-    }
+  bytes = json_object_get_int64 (expected);
+  if (bytes < -1)
+    return false;
   m->on_commit (m->ctx, bytes);
   return true;
 }
 
 static void
-take_line (struct ioh_manager *m, const char *line)
+take_line (struct ioh_manager *m, const char *line, size_t len)
 {
-  struct json_object *request = json_tokener_parse (line);
+  struct json_object *request = parse_whole (line, len);
 
-  if (!json_object_is_type (request, json_type_object) || !obey (m, request))
+  if (!request || !obey (m, request))
     m->on_cancel (m->ctx, "since its manager sent what is no request");
   json_object_put (request);
 }
@@ -58,14 +86,15 @@ on_readable (evutil_socket_t fd, short what, void *ctx)
 {
   struct ioh_manager *m = ctx;
   int n = evbuffer_read (m->input, fd, LINE_MAX_BYTES);
+  size_t len;
   char *line;
 
   (void) what;
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return;
-  while (n > 0 && (line = evbuffer_readln (m->input, NULL, EVBUFFER_EOL_LF)) != NULL)
+  while (n > 0 && (line = evbuffer_readln (m->input, &len, EVBUFFER_EOL_LF)) != NULL)
     {
-      take_line (m, line);
+      take_line (m, line, len);
       free (line);
     }
   if (n > 0 && evbuffer_get_length (m->input) < LINE_MAX_BYTES)
@@ -89,19 +118,21 @@ ioh_manager_start (struct ioh_manager *m, struct event_base *base, int fd)
 void
 ioh_manager_tell (struct ioh_manager *m, const char *name, struct json_object *object)
 {
-  char line[OUT_MAX_BYTES];
+  char *line = NULL;
   int n;
 
   if (!object)
     object = json_object_new_object ();
   json_object_object_add (object, IOH_WIRE_EVENT, json_object_new_string (name));
-  n = snprintf (line, sizeof line, "%s\n",
+  n = asprintf (&line, "%s\n",
                 json_object_to_json_string_ext (object, JSON_C_TO_STRING_PLAIN
                                                           | JSON_C_TO_STRING_NOSLASHESCAPE));
   json_object_put (object);
-  if (n > 0 && (size_t) n < sizeof line)
+  if (n > 0)
     while (send (m->fd, line, (size_t) n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
       ;
+  if (n >= 0)
+    free (line);
 }
 
 void

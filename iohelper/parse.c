@@ -8,8 +8,12 @@
 #include "iohelper/options.h"
 
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 
 /* One word beginning with "--" at argv[*I]; takes the next one for its value
@@ -75,18 +79,31 @@ take_arguments (int argc, char **argv, unsigned form, struct ioh_job *job, char 
 
 /* ---- what does not go together ------------------------------------------------------- */
 
+/* Two numbers of one open file, where what goes to one would be found by the
+ * reader of the other. */
+static bool
+same_open_file (int a, int b)
+{
+  struct stat st;
+
+  if (a == b)
+    return true;
+  if (b < 0 || fstat (a, &st) < 0 || S_ISCHR (st.st_mode))
+    return false;
+  return syscall (SYS_kcmp, getpid (), getpid (), KCMP_FILE, a, b) == 0;
+}
+
 static bool
 is_data_fd (const struct ioh_job *job, int fd)
 {
+  bool save = job->direction == IOH_SAVE;
   bool passes = strcmp (job->file, "-") == 0 && job->file_fd < 0;
+  int stream = save ? STDIN_FILENO : STDOUT_FILENO, other = save ? STDOUT_FILENO : STDIN_FILENO;
 
-  if (fd == job->file_fd)
-    return true;
-  if (fd == 0)
-    return (job->direction == IOH_SAVE && !job->command) || (job->direction == IOH_RESTORE && passes);
-  if (fd == 1)
-    return (job->direction == IOH_RESTORE && !job->command) || (job->direction == IOH_SAVE && passes);
-  return false;
+  /* With a command its pipe takes the stream's number. */
+  return same_open_file (fd, job->file_fd) || fd == stream
+         || (!job->command && same_open_file (fd, stream))
+         || (passes && same_open_file (fd, other));
 }
 
 static bool
@@ -123,7 +140,7 @@ check_job (const struct ioh_job *job, char *error)
 {
   int stream = job->direction == IOH_SAVE ? 0 : 1;
 
-  if (job->file_fd == stream && !job->command)
+  if (job->file_fd == stream)
     return IOH_REFUSE (error, "--fd=%d: that is the stream itself; use another", stream);
   if (!check_side_fd (job, "result-fd", job->result_fd, error)
       || !check_side_fd (job, "commit-fd", job->commit_fd, error)
@@ -150,7 +167,11 @@ parse_form (int argc, char **argv, unsigned form, struct ioh_job *job, char *err
     return IOH_PARSED_ERROR;
   if (job->manager_fd >= 0)
     job->mode = IOH_MODE_LIBRARY;
-  return check_job (job, error) ? IOH_PARSED_JOB : IOH_PARSED_ERROR;
+  if (!check_job (job, error))
+    return IOH_PARSED_ERROR;
+  /* `2>&1 |`: a line of ours would be part of the stream. */
+  job->quiet |= is_data_fd (job, STDERR_FILENO);
+  return IOH_PARSED_JOB;
 }
 
 static bool

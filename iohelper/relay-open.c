@@ -9,6 +9,7 @@
 
 #include "iohelper/cachemode.h"
 #include "iohelper/io.h"
+#include "iohelper/launch.h"
 #include "iohelper/pipe.h"
 
 #include <errno.h>
@@ -256,6 +257,7 @@ ioh_relay_open (struct ioh_relay *r)
 
   init_target (r);
   fd = open_file (r, &ours);
+  ioh_launch_drop_standard_fds (r->job);
   if (fd < 0)
     return -1;
   if (file_name[0] == '-' && file_name[1] == '\0')

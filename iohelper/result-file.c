@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -149,18 +150,24 @@ ioh_result_write (const struct ioh_job *job, struct json_object *record)
 {
   const char *json = json_object_to_json_string_ext (record, JSON_C_TO_STRING_PLAIN
                                                                | JSON_C_TO_STRING_NOSLASHESCAPE);
-  char text[16384], name[PATH_MAX];
+  char *text = NULL, name[PATH_MAX];
   int r;
 
-  snprintf (text, sizeof text, "%s\n", json);
+  if (asprintf (&text, "%s\n", json) < 0)
+    {
+      complain (job, "any place", -ENOMEM);
+      return;
+    }
   if (job->result_fd >= 0 && (r = write_text (job->result_fd, text)) < 0)
     complain (job, "--result-fd", r);
   if (job->result && (r = replace_file (job->result, text)) < 0)
     complain (job, job->result, r);
-  if (!job->result_dir)
-    return;
-  snprintf (name, sizeof name, "%s/iohelper-%ld.json", job->result_dir, (long) getpid ());
-  r = replace_file (name, text);
-  if (r < 0)
-    complain (job, name, r);
+  if (job->result_dir)
+    {
+      snprintf (name, sizeof name, "%s/iohelper-%ld.json", job->result_dir, (long) getpid ());
+      r = replace_file (name, text);
+      if (r < 0)
+        complain (job, name, r);
+    }
+  free (text);
 }

@@ -8,6 +8,7 @@
 
 #include "iohelper/status.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,29 +37,65 @@ ioh_result_status (const struct ioh_result *r)
            : 1;
 }
 
-/* JSON is UTF-8, a file name is any bytes. */
+/* JSON is UTF-8, a file name is any bytes.  The length of the character at P,
+ * or 0: overlong forms, surrogates and what is beyond Unicode are none. */
+static unsigned
+utf8_length (const unsigned char *p)
+{
+  unsigned more = p[0] < 0x80 ? 0 : p[0] < 0xc2 ? 4 : p[0] < 0xe0 ? 1 : p[0] < 0xf0 ? 2
+                  : p[0] < 0xf5 ? 3 : 4;
+
+  if (more == 4 || (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)
+      || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+    return 0;
+  for (unsigned i = 1; i <= more; i++)
+    if ((p[i] & 0xc0) != 0x80)
+      return 0;
+  return more + 1;
+}
+
 static bool
 is_utf8 (const char *text)
 {
   const unsigned char *p = (const unsigned char *) text;
+  unsigned n = 1;
 
+  for (; *p && n; p += n)
+    n = utf8_length (p);
+  return n != 0;
+}
+
+/* Words for people: what is no character becomes '?'. */
+static struct json_object *
+readable (const char *text)
+{
+  char copy[sizeof ((struct ioh_failure *) 0)->message];
+  unsigned char *p = (unsigned char *) copy;
+
+  snprintf (copy, sizeof copy, "%s", text);
   while (*p)
     {
-      int more = *p < 0x80 ? 0 : (*p & 0xe0) == 0xc0 ? 1 : (*p & 0xf0) == 0xe0 ? 2
-                 : (*p & 0xf8) == 0xf0 ? 3 : -1;
-      if (more < 0)
-        return false;
-      for (p++; more > 0; more--, p++)
-        if ((*p & 0xc0) != 0x80)
-          return false;
+      unsigned n = utf8_length (p);
+      if (n == 0)
+        *p = '?';
+      p += n ? n : 1;
     }
-  return true;
+  return json_object_new_string (copy);
 }
 
 static void
 add_text (struct json_object *o, const char *key, const char *text)
 {
-  json_object_object_add (o, key, text && is_utf8 (text) ? json_object_new_string (text) : NULL);
+  json_object_object_add (o, key, text ? readable (text) : NULL);
+}
+
+/* A name is exact or it is nothing. */
+static void
+add_name (struct json_object *o, const char *key, const char *name)
+{
+  bool exact = name && strlen (name) < PATH_MAX && is_utf8 (name);
+
+  json_object_object_add (o, key, exact ? json_object_new_string (name) : NULL);
 }
 
 static void
@@ -118,7 +155,7 @@ add_warnings (struct json_object *o, const struct ioh_report *report)
     return;
   list = json_object_new_array ();
   for (unsigned i = 0; i < report->n_warnings; i++)
-    json_object_array_add (list, json_object_new_string (report->warnings[i]));
+    json_object_array_add (list, readable (report->warnings[i]));
   json_object_object_add (o, IOH_KEY_WARNINGS, list);
 }
 
@@ -151,7 +188,7 @@ ioh_result_record (const struct ioh_result *r)
   add_text (o, IOH_KEY_PROGRAM, PACKAGE_STRING);
   add_text (o, IOH_KEY_MODE, mode_words[r->job->mode]);
   add_text (o, IOH_KEY_DIRECTION, r->job->direction == IOH_SAVE ? "save" : "restore");
-  add_text (o, IOH_KEY_FILE, r->job->file);
+  add_name (o, IOH_KEY_FILE, r->job->file);
   add_text (o, IOH_KEY_OUTCOME, outcome_words[r->outcome]);
   json_object_object_add (o, IOH_KEY_EXIT_STATUS,
                           r->signal ? NULL : json_object_new_int (ioh_result_status (r)));

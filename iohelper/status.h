@@ -109,7 +109,7 @@ enum ioh_target_state
  *   {"event":"ready"}            the target is open, the relay runs
  *   {"event":"eof","bytes":N}    save: end of file seen on the stream
  *   {"event":"result", ...}      last; the record's keys beside "event"
- * End of file without a commit is a cancel. */
+ * End of file before the commit has begun is a cancel. */
 #define IOH_WIRE_COMMAND "command"
 #define IOH_WIRE_COMMIT "commit"
 #define IOH_WIRE_EXPECTED_BYTES "expected_bytes"

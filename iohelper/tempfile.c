@@ -75,14 +75,15 @@ ioh_tempfile_unnamed (int dir_fd)
   return -errno;
 }
 
-/* True while NAME is FD's file and not one that a sweep has removed. */
+/* True when NAME is certainly not FD's file any more: a sweep has removed it. */
 static bool
-still_there (int fd, int dir_fd, const char *name)
+was_swept (int fd, int dir_fd, const char *name)
 {
   struct stat a, b;
 
-  return fstat (fd, &a) == 0 && fstatat (dir_fd, name, &b, AT_SYMLINK_NOFOLLOW) == 0
-         && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  if (fstatat (dir_fd, name, &b, AT_SYMLINK_NOFOLLOW) < 0)
+    return errno == ENOENT;
+  return fstat (fd, &a) == 0 && (a.st_dev != b.st_dev || a.st_ino != b.st_ino);
 }
 
 int
@@ -111,7 +112,7 @@ ioh_tempfile_named (int dir_fd, const char *base, char *name, size_t size,
       /* Between its birth and its lock a sweep may have taken it for a
        * leftover. */
       (void) flock (fd, LOCK_EX | LOCK_NB);
-      if (still_there (fd, dir_fd, name))
+      if (!was_swept (fd, dir_fd, name))
         return fd;
       close (fd);
     }
