@@ -117,8 +117,8 @@ typedef enum
 
 /**
  * IowDirection:
- * @IOW_DIRECTION_SAVE: (nick save): from the pipe to the file
- * @IOW_DIRECTION_RESTORE: (nick restore): from the file to the pipe
+ * @IOW_DIRECTION_SAVE: "save": from the pipe to the file
+ * @IOW_DIRECTION_RESTORE: "restore": from the file to the pipe
  *
  * Which way a relay moves.
  *
@@ -132,13 +132,13 @@ typedef enum
 
 /**
  * IowCacheMode:
- * @IOW_CACHE_MODE_AUTO: (nick auto): direct where the file takes it, else drop;
+ * @IOW_CACHE_MODE_AUTO: "auto": direct where the file takes it, else drop;
  *     a restore reads what is cached already from the cache
- * @IOW_CACHE_MODE_DIRECT: (nick direct): O_DIRECT, an error where the file does
+ * @IOW_CACHE_MODE_DIRECT: "direct": O_DIRECT, an error where the file does
  *     not take it
- * @IOW_CACHE_MODE_DROP: (nick drop): through the page cache, leaving nothing of
+ * @IOW_CACHE_MODE_DROP: "drop": through the page cache, leaving nothing of
  *     ours in it
- * @IOW_CACHE_MODE_KEEP: (nick keep): plain buffered
+ * @IOW_CACHE_MODE_KEEP: "keep": plain buffered
  *
  * How the file is accessed.
  *
@@ -154,9 +154,9 @@ typedef enum
 
 /**
  * IowSyncMode:
- * @IOW_SYNC_MODE_NONE: (nick none): the page cache is enough
- * @IOW_SYNC_MODE_DATA: (nick data): the data is on stable storage, fdatasync(2)
- * @IOW_SYNC_MODE_FULL: (nick full): the data, the file's attributes and its name
+ * @IOW_SYNC_MODE_NONE: "none": the page cache is enough
+ * @IOW_SYNC_MODE_DATA: "data": the data is on stable storage, fdatasync(2)
+ * @IOW_SYNC_MODE_FULL: "full": the data, the file's attributes and its name
  *     are
  *
  * What a save has done by the time it is committed.  A restore has nothing to
@@ -173,10 +173,10 @@ typedef enum
 
 /**
  * IowEnd:
- * @IOW_END_NONE: (nick none): no failure, or none of an end
- * @IOW_END_SOURCE: (nick source): where the bytes come from
- * @IOW_END_DESTINATION: (nick destination): where they go
- * @IOW_END_HELPER: (nick helper): the process between the two
+ * @IOW_END_NONE: "none": no failure, or none of an end
+ * @IOW_END_SOURCE: "source": where the bytes come from
+ * @IOW_END_DESTINATION: "destination": where they go
+ * @IOW_END_HELPER: "helper": the process between the two
  *
  * Where the first cause of a failure lies.
  *
@@ -192,23 +192,23 @@ typedef enum
 
 /**
  * IowOutcome:
- * @IOW_OUTCOME_UNDECIDED: (nick undecided): not ended yet
- * @IOW_OUTCOME_COMMITTED: (nick committed): save: whole, synced as asked, in
+ * @IOW_OUTCOME_UNDECIDED: "undecided": not ended yet
+ * @IOW_OUTCOME_COMMITTED: "committed": a save: whole, synced as asked, in
  *     place
- * @IOW_OUTCOME_DELIVERED: (nick delivered): restore: every byte accepted by the
+ * @IOW_OUTCOME_DELIVERED: "delivered": a restore: every byte accepted by the
  *     pipe, which does not prove that the hypervisor has read them
- * @IOW_OUTCOME_FAILED: (nick failed): an end or the helper failed
- * @IOW_OUTCOME_USAGE: (nick usage): the request could not be carried out
- * @IOW_OUTCOME_TRUNCATED: (nick truncated): shorter than agreed, or not whole
- * @IOW_OUTCOME_TOO_LONG: (nick too-long): longer than agreed
- * @IOW_OUTCOME_CONSUMER_CLOSED: (nick consumer-closed): restore: the reader left
+ * @IOW_OUTCOME_FAILED: "failed": an end or the helper failed
+ * @IOW_OUTCOME_USAGE: "usage": the request could not be carried out
+ * @IOW_OUTCOME_TRUNCATED: "truncated": shorter than agreed, or not whole
+ * @IOW_OUTCOME_TOO_LONG: "too-long": longer than agreed
+ * @IOW_OUTCOME_CONSUMER_CLOSED: "consumer-closed": a restore: the reader left
  *     early
- * @IOW_OUTCOME_STALLED: (nick stalled): no byte moved at one end for too long
- * @IOW_OUTCOME_CANCELLED: (nick cancelled): given up on request
- * @IOW_OUTCOME_EXISTS: (nick exists): #IowRelay:no-clobber and there was a file
- * @IOW_OUTCOME_NO_SPACE: (nick no-space): no space, or no quota
+ * @IOW_OUTCOME_STALLED: "stalled": no byte moved at one end for too long
+ * @IOW_OUTCOME_CANCELLED: "cancelled": given up on request
+ * @IOW_OUTCOME_EXISTS: "exists": #IowRelay:no-clobber and there was a file
+ * @IOW_OUTCOME_NO_SPACE: "no-space": no space, or no quota
  *
- * What a relay ended as; the nicks are the words of the record.
+ * What a relay ended as; the nicks (quoted) are the words of the record.
  *
  * Since: 1.0
  */
@@ -350,8 +350,7 @@ IOW_API int iow_relay_get_fd (IowRelay *relay);
  * As iow_relay_get_fd(), but the descriptor is the caller's from now on, and the
  * caller's to close: before iow_relay_commit() on a save.
  *
- * Returns: (transfer full): a descriptor, or -1 where iow_relay_get_fd() would
- *     return -1
+ * Returns: a descriptor, or -1 where iow_relay_get_fd() would return -1
  *
  * Since: 1.0
  */

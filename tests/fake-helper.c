@@ -182,6 +182,22 @@ deaf (void)
   forever ();
 }
 
+/* Ends, and leaves a process behind that holds the socket and stdin. */
+static void
+leaves_socket (void)
+{
+  char byte;
+
+  say ("{\"event\":\"ready\"}\n");
+  if (fork () == 0)
+    {
+      while (read (wire, &byte, 1) > 0)
+        ;
+      _exit (0);
+    }
+  _exit (4);
+}
+
 static void
 killed_committing (void)
 {
@@ -203,6 +219,17 @@ slow (void)
   (void) await_commit ();
   (void) open (file, O_RDONLY | O_CLOEXEC);
   say_result ("committed", bytes, "");
+}
+
+/* Cannot be asked any more, but is still at it: FILE is a FIFO as above. */
+static void
+closes_committing (void)
+{
+  say ("{\"event\":\"ready\"}\n");
+  say_eof (drain_stdin ());
+  (void) await_commit ();
+  close (wire);
+  (void) open (file, O_RDONLY | O_CLOEXEC);
 }
 
 static void
@@ -349,8 +376,10 @@ static const struct
   { "ready-dies", ready_dies },
   { "ready-killed", ready_killed },
   { "deaf", deaf },
+  { "leaves-socket", leaves_socket },
   { "killed-committing", killed_committing },
   { "slow", slow },
+  { "closes-committing", closes_committing },
   { "commits-unasked", commits_unasked },
   { "commits-less", commits_less },
   { "delivers-save", delivers_save },

@@ -221,6 +221,29 @@ child_sees (gboolean with_fd, const char *want)
   (void) unlink (path);
 }
 
+/* For programs that start others by themselves. */
+static void
+all_close_on_exec (void)
+{
+  g_autofree char *path = at ("plain");
+  g_autoptr (GArray) before = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (IowRelay) relay = NULL;
+  int n = 0, bad = 0;
+
+  for (int fd = 0; fd < 1024; fd++)
+    if (fcntl (fd, F_GETFD) < 0)
+      g_array_append_val (before, fd);
+  relay = relay_on (fake_helper, IOW_DIRECTION_SAVE, path, &error, NULL);
+  for (guint i = 0; i < before->len; i++)
+    {
+      int flags = fcntl (g_array_index (before, int, i), F_GETFD);
+
+      n += flags >= 0;
+      bad += flags >= 0 && !(flags & FD_CLOEXEC);
+    }
+  ok (n > 3 && bad == 0, "every descriptor that a relay holds in this process is close-on-exec");
+}
+
 static int fds_at_start;
 
 static gboolean
@@ -256,22 +279,33 @@ nothing_leaks (void)
   (void) unlink (vm);
 }
 
+static gboolean
+standard_fds_closed (void)
+{
+  return fcntl (0, F_GETFD) < 0 && fcntl (1, F_GETFD) < 0 && fcntl (2, F_GETFD) < 0;
+}
+
 static int
 without_standard_fds (void)
 {
-  g_autofree char *path = at ("vm");
-  int good;
+  g_autofree char *vm = at ("vm"), *fds = at ("fds"), *list = NULL;
+  g_autoptr (IowRelay) relay = NULL;
 
   close (0);
   close (1);
   close (2);
-  good = saves (real_helper, path, 70000) && fcntl (0, F_GETFD) < 0 && fcntl (1, F_GETFD) < 0
-         && fcntl (2, F_GETFD) < 0;
-  (void) unlink (path);
-  if (!good)
+  if (!saves (real_helper, vm, 70000))
     return 1;
-  good = !saves ("/nonexistent/helper", path, 1) && strstr (error->message, "No such file");
-  return good ? 0 : 2;
+  (void) unlink (vm);
+  relay = relay_on (fake_helper, IOW_DIRECTION_SAVE, fds, &error, NULL);
+  if (!relay || !standard_fds_closed ())
+    return 2;
+  if (!g_file_get_contents (fds, &list, NULL, NULL) || strcmp (list, "0 1 2 3 ") != 0)
+    return 3;
+  (void) unlink (fds);
+  if (saves ("/nonexistent/helper", vm, 1) || !strstr (error->message, "No such file"))
+    return 4;
+  return 0;
 }
 
 static void
@@ -284,8 +318,8 @@ closed_standard_fds (void)
     _exit (without_standard_fds ());
   (void) waitpid (pid, &status, 0);
   is_int (WIFEXITED (status) ? WEXITSTATUS (status) : -1, 0,
-          "where 0, 1 and 2 are closed, a save works, a missing helper is reported, and no "
-          "descriptor takes their place");
+          "where 0, 1 and 2 are closed, no descriptor of ours takes their place, the helper gets "
+          "its own, and a missing helper is reported");
 }
 
 /* ---- many at once ------------------------------------------------------------------------ */
@@ -408,6 +442,7 @@ main (void)
   children_of_others ();
   child_sees (FALSE, "0 1 2 3 ");
   child_sees (TRUE, "0 1 2 3 4 ");
+  all_close_on_exec ();
   killed_producer ();
   many ();
   nothing_leaks ();

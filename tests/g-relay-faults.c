@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,11 +46,13 @@ static void
 no_exec (const char *what, const char *helper, int code, const char *reason)
 {
   g_autofree char *path = at ("vm");
+  g_autofree char *line = g_strdup_printf (
+    code == IOW_ERROR_INVALID ? "the helper '%s': %s" : "starting the helper '%s': %s", helper,
+    reason);
   IowRelay *relay = relay_on (helper, IOW_DIRECTION_SAVE, path, &error, NULL);
 
   ok (!relay, "%s is reported at once", what);
-  ok (error && strstr (error->message, helper) && strstr (error->message, reason),
-      "in a line that names it: %s", error ? error->message : "");
+  is_str (error ? error->message : NULL, line, "in a line that names it");
   is_error (&error, IOW_ERROR, code, "with the code for it");
   g_clear_object (&relay);
 }
@@ -70,7 +73,8 @@ no_helper (void)
   if (!under_valgrind ())
     no_exec ("a helper without its interpreter", script, IOW_ERROR_HELPER,
              "No such file or directory");
-  no_exec ("a helper by a relative name", "iohelper", IOW_ERROR_INVALID, "from the root on");
+  no_exec ("a helper by a relative name", "iohelper", IOW_ERROR_INVALID,
+           "give its name from the root on");
 
   g_setenv ("IOWRAP_HELPER", "/nonexistent/by-environment", TRUE);
   ok (!iow_relay_new_for_path (plain_file, IOW_DIRECTION_SAVE, NULL, &error)
@@ -79,7 +83,7 @@ no_helper (void)
   g_clear_error (&error);
   g_setenv ("IOWRAP_HELPER", fake_helper, TRUE);
   no_exec ("a property that names another", "/nonexistent/by-property", IOW_ERROR_HELPER,
-           "by-property");
+           "No such file or directory");
   g_unsetenv ("IOWRAP_HELPER");
   gone ("none of them");
   (void) unlink (plain_file);
@@ -270,10 +274,42 @@ committing (void)
   (void) unlink (fifo);
 }
 
+static gboolean
+is_at_it (gpointer fifo)
+{
+  /* ENXIO: no reader, not even one that waits in open(). */
+  int fd = open (fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+  if (fd >= 0)
+    close (fd);
+  return fd >= 0;
+}
+
+/* So is one that has lost its socket: what it leaves must be the old or the new
+ * file, and killing it could not make that any better known. */
+static void
+lost_while_committing (void)
+{
+  g_autofree char *fifo = at ("closes-committing");
+  IowRelay *relay;
+
+  (void) mkfifo (fifo, 0600);
+  relay = relay_on (fake_helper, IOW_DIRECTION_SAVE, fifo, &error, NULL);
+  ok (!iow_relay_commit (relay, -1, NULL, &error) && strstr (error->message, "still running")
+        && strstr (error->message, "the old or the new one"),
+      "a helper that closes its socket in its commit leaves the result open");
+  is_error (&error, IOW_ERROR, IOW_ERROR_HELPER, "that is the helper's failure");
+  ok (eventually (is_at_it, fifo), "but it is not killed");
+  g_object_unref (relay);
+  gone ("it");
+  (void) unlink (fifo);
+}
+
 int
 main (void)
 {
   g_common_start ();
+  signal (SIGPIPE, SIG_IGN); /* some helpers are gone before they are written to */
   no_helper ();
   not_started ("dies", IOW_ERROR_HELPER, "exit status 3");
   not_started ("refuses-argv", IOW_ERROR_INVALID, "does not take this request");
@@ -288,6 +324,9 @@ main (void)
   fails ("ready-killed", IOW_ERROR_HELPER, IOW_OUTCOME_FAILED, "killed by signal 9", "is killed");
   fails ("closes", IOW_ERROR_HELPER, IOW_OUTCOME_FAILED, "killed by signal 9",
          "closes its socket and stays");
+  if (!under_valgrind ()) /* which has no pidfd to tell it */
+    fails ("leaves-socket", IOW_ERROR_HELPER, IOW_OUTCOME_FAILED, "without a result: exit status 4",
+           "ends, while a process of its own keeps the socket,");
   fails ("killed-committing", IOW_ERROR_HELPER, IOW_OUTCOME_FAILED, "the old or the new one",
          "is killed in its commit");
   fails ("commits-unasked", IOW_ERROR_HELPER, IOW_OUTCOME_COMMITTED, "was not asked for",
@@ -306,5 +345,6 @@ main (void)
   works ("plain", "a helper that does as it should commits");
   works ("dribbles", "so does one that talks a byte at a time");
   committing ();
+  lost_while_committing ();
   return done_testing ();
 }

@@ -10,7 +10,7 @@ packages_build="autoconf automake libtool gcc make pkg-config perl python3
   libevent-dev libjson-c-dev libglib2.0-dev libjson-glib-dev liburing-dev"
 packages_all="$packages_build
   clang libclang-rt-14-dev g++ valgrind strace shellcheck groff-base file xz-utils
-  util-linux e2fsprogs xfsprogs btrfs-progs dosfstools attr acl quota socat rsync
+  util-linux e2fsprogs xfsprogs btrfs-progs dosfstools attr acl quota socat rsync jq
   qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients
   busybox-static cpio iproute2 kmod"
 
