@@ -227,26 +227,6 @@ on_worker_message (evutil_socket_t fd, short what, void *ctx)
   ioh_controller_drain (ctx);
 }
 
-static void
-on_commit_fd (evutil_socket_t fd, short what, void *ctx)
-{
-  struct ioh_controller *c = ctx;
-  char byte;
-  ssize_t n = read (fd, &byte, 1);
-
-  (void) what;
-  if (n < 0 && (errno == EAGAIN || errno == EINTR))
-    return;
-  event_del (c->commit_event);
-  if (n == 1)
-    {
-      c->commit_byte = true;
-      ioh_controller_maybe_commit (c);
-    }
-  else
-    cancel_because (c, "since --commit-fd was closed");
-}
-
 /* What libevent would print on stderr is no line of ours. */
 static void
 drop_log (int severity, const char *text)
@@ -284,14 +264,15 @@ add_events (struct ioh_controller *c)
   if (job->commit_fd >= 0)
     {
       /* EPOLL refuses regular files; those are always readable. */
-      c->commit_event = event_new (c->base, job->commit_fd, EV_READ | EV_PERSIST, on_commit_fd, c);
+      c->commit_event = event_new (c->base, job->commit_fd, EV_READ | EV_PERSIST,
+                                   ioh_controller_on_commit_fd, c);
       bad |= !c->commit_event;
       if (c->commit_event && event_add (c->commit_event, NULL) < 0)
-        on_commit_fd (job->commit_fd, 0, c);
+        ioh_controller_on_commit_fd (job->commit_fd, 0, c);
     }
   if (job->manager_fd >= 0)
     {
-      ioh_controller_join_manager (c, cancel_because);
+      ioh_controller_join_manager (c);
       bad |= ioh_manager_start (&c->manager, c->base, job->manager_fd) < 0;
     }
   return bad ? -ENOMEM : 0;
@@ -387,7 +368,8 @@ ioh_control_run (const struct ioh_job *job, int *signal)
   struct ioh_controller controller = { .job = job,
                                        .sock = -1,
                                        .temp_dir = -1,
-                                       .command_status = -1 };
+                                       .command_status = -1,
+                                       .cancel = cancel_because };
   struct ioh_controller *c = &controller;
   int status;
 

@@ -48,7 +48,7 @@ struct ioh_controller
   struct event *nudge, *command_late, *worker_event, *commit_event;
   struct event *signals[IOH_CONTROLLER_SIGNALS];
   struct ioh_manager manager;
-  void (*cancel) (struct ioh_controller *c, const char *why);
+  void (*cancel) (struct ioh_controller *c, const char *why); /* control.c's, for the others */
 };
 
 /* decide.c: takes all messages that the worker has sent. */
@@ -57,9 +57,11 @@ void ioh_controller_drain (struct ioh_controller *c);
 /* Lets the worker commit once all have agreed that were to be asked. */
 void ioh_controller_maybe_commit (struct ioh_controller *c);
 
-/* Makes the manager's words arrive here; CANCEL carries out its wish. */
-void ioh_controller_join_manager (struct ioh_controller *c,
-                                  void (*cancel) (struct ioh_controller *c, const char *why));
+/* Makes the manager's words arrive here. */
+void ioh_controller_join_manager (struct ioh_controller *c);
+
+/* Event on --commit-fd: a byte is a commit, its end a cancel. */
+void ioh_controller_on_commit_fd (evutil_socket_t fd, short what, void *ctx);
 
 /* conclude.c: a request that was refused before anything was started: one line
  * on stderr, and a record for the manager.  The exit status. */

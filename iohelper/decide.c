@@ -110,6 +110,26 @@ ioh_controller_drain (struct ioh_controller *c)
     event_del (c->worker_event);
 }
 
+void
+ioh_controller_on_commit_fd (evutil_socket_t fd, short what, void *ctx)
+{
+  struct ioh_controller *c = ctx;
+  char byte;
+  ssize_t n = read (fd, &byte, 1);
+
+  (void) what;
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return;
+  event_del (c->commit_event);
+  if (n == 1)
+    {
+      c->commit_byte = true;
+      ioh_controller_maybe_commit (c);
+    }
+  else
+    c->cancel (c, "since --commit-fd was closed");
+}
+
 static void
 on_manager_commit (void *ctx, int64_t expected)
 {
@@ -131,10 +151,8 @@ on_manager_cancel (void *ctx, const char *why)
 }
 
 void
-ioh_controller_join_manager (struct ioh_controller *c,
-                             void (*cancel) (struct ioh_controller *c, const char *why))
+ioh_controller_join_manager (struct ioh_controller *c)
 {
-  c->cancel = cancel;
   c->manager.on_commit = on_manager_commit;
   c->manager.on_cancel = on_manager_cancel;
   c->manager.ctx = c;

@@ -10,26 +10,37 @@ need_cmd shellcheck
 
 cd "$top_srcdir" || exit 1
 
-# Build folders may lie in the source tree.
-find_sources () # FIND-EXPRESSION...
-{
-  find . \( -path './.git' -o -path './build*' -o -path './_*' -o -path './autom4te.cache' -o -path './m4' \
+# What git knows; in a tarball whatever lies there, build folders excepted.
+if [ -e .git ] && git ls-files > "$T/tracked" 2>/dev/null && [ -s "$T/tracked" ]; then
+  # A file may be deleted and not yet committed.
+  while read -r file; do
+    [ ! -f "$file" ] || echo "./$file"
+  done < "$T/tracked" | sort > "$T/sources"
+else
+  find . \( -name config.status -printf '%h\n' \) | grep -vx . > "$T/builds"
+  find . \( -path './build*' -o -path './_*' -o -path './autom4te.cache' -o -path './m4' \
     -o -path './iohelper-*' -o -path './t-????????' -o -name __pycache__ \) -prune \
-    -o -type f \( "$@" \) -print | sort
+    -o -type f ! -path ./config.h -print \
+    | awk -v builds="$T/builds" 'BEGIN { while ((getline folder < builds) > 0) skip[folder "/"] }
+        { for (s in skip) if (index ($0, s) == 1) next; print }' | sort > "$T/sources"
+fi
+
+sources () # REGEXP: those whose whole name matches
+{
+  grep -xE "$1" "$T/sources"
 }
 
-find_sources -name '*.[ch]' ! -path ./config.h > "$T/c"
-find_sources -name '*.sh' -o -name '*.bash' -o -path './.ci/run' > "$T/shell"
-find_sources -name '*.py' > "$T/python"
-find_sources -name '*.pod' -o -name '*.map' -o -name '*.pc.in' -o -name '*.ac' \
-  -o -name Makefile.am -o -name '*.md' -o -name '*.supp' > "$T/other"
+sources '.*\.[ch]' > "$T/c"
+sources '.*\.(sh|bash)|\./\.ci/run' > "$T/shell"
+sources '.*\.py' > "$T/python"
+sources '.*\.(pl|pod|map|pc\.in|ac|am|md|supp)' > "$T/other"
 cat "$T/c" "$T/shell" "$T/python" "$T/other" > "$T/all"
 check "sources were found" test "$(wc -l < "$T/c")" -ge 60 -a "$(wc -l < "$T/shell")" -ge 5
 
 unlicensed ()
 {
   grep -vxE '.*\.(md|supp)' "$T/all" | while read -r file; do
-    head -n 4 "$file" | grep -q 'SPDX-License-Identifier: LGPL-2.1-or-later' || echo "$file"
+    head -n 3 "$file" | grep -q 'SPDX-License-Identifier: LGPL-2.1-or-later' || echo "$file"
   done
   while read -r file; do
     head -n 1 "$file" | grep -qx '/\* SPDX-License-Identifier: LGPL-2.1-or-later' || echo "$file: first line"
@@ -49,9 +60,9 @@ too_long ()
 {
   while read -r file; do
     [ "$(wc -l < "$file")" -le 400 ] || echo "$file: $(wc -l < "$file") lines"
-  done < <(grep '\.c$' "$T/c")
+  done < <(sources '\./(iohelper|libwrap)/.*\.c')
 }
-is "no C file has more than 400 lines" "$(too_long)" ""
+is "no C file of the helper and of the library has more than 400 lines" "$(too_long)" ""
 
 unguarded ()
 {
@@ -99,7 +110,7 @@ is "each C file of the helper and of the library is in Makefile.am" \
 
 not_executable ()
 {
-  find_sources -path './tests/[a-z]-*.sh' -o -path './tests/[a-z]-*.py' | while read -r file; do
+  sources '\./tests/[a-z]-[^/]*\.(sh|py)' | while read -r file; do
     [ -x "$file" ] || echo "$file: not executable"
     grep -qF "${file#./}" Makefile.am || echo "$file: not in Makefile.am"
   done

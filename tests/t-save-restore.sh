@@ -192,8 +192,9 @@ is "restore --cache=drop leaves pages that were cached before" "$(resident "$T/d
 
 chill "$T/disk/cached"
 if takes_direct "$T/disk"; then
-  is "restore of a cold file reads it from the disk" \
-    "$(bytes_from_disk "$IOHELPER" restore --result="$T/record" "$T/disk/cached")" "$size"
+  # The program's own pages may be cold, too.
+  check "restore of a cold file reads it from the disk" \
+    test "$(bytes_from_disk "$IOHELPER" restore --result="$T/record" "$T/disk/cached")" -ge "$size"
   is "... and leaves the page cache empty" "$(resident "$T/disk/cached")" 0
 else
   skip "restore of a cold file does not fill the page cache" "no direct I/O on the build disk"
@@ -212,7 +213,7 @@ assert len(os.pread(fd, 2097152, 0)) == 2097152' "$T/disk/cached"
   read=$(bytes_from_disk "$IOHELPER" restore "$T/disk/cached")
   echo "cached before: $before, after: $(resident "$T/disk/cached"), read from disk: $read"
   [ "$before" = 2097152 ] && [ "$(resident "$T/disk/cached")" = "$before" ] \
-    && [ "$read" = $((size - before)) ]
+    && [ "$read" -ge $((size - before)) ] && [ "$read" -lt "$size" ]
 }
 if takes_direct "$T/disk"; then
   check "restore of a file that is cached in part reads only the rest from the disk" half_cached

@@ -41,7 +41,7 @@ start (void)
 }
 
 /* A number sign would begin a directive. */
-static void
+static void __attribute__ ((format (printf, 1, 0)))
 put_sentence (const char *format, va_list ap)
 {
   char text[512];
@@ -53,7 +53,7 @@ put_sentence (const char *format, va_list ap)
   puts (text);
 }
 
-static bool
+static bool __attribute__ ((format (printf, 2, 0)))
 report (bool cond, const char *format, va_list ap)
 {
   printf ("%sok %u - ", cond ? "" : "not ", ++n_run);
