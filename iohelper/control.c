@@ -227,12 +227,32 @@ on_worker_message (evutil_socket_t fd, short what, void *ctx)
   ioh_controller_drain (ctx);
 }
 
+static void
+own_failure (struct ioh_controller *c, const char *operation, int err)
+{
+  ioh_failure_errno (&c->own, IOH_END_HELPER, operation, "the relay", IOH_NO_OFFSET, err, NULL);
+}
+
 /* What libevent would print on stderr is no line of ours. */
 static void
 drop_log (int severity, const char *text)
 {
-  (void) severity;
-  (void) text;
+  (void) severity, (void) text;
+}
+
+static struct ioh_controller *starting;
+
+/* libevent would exit without a word when it gets no descriptors. */
+static void
+on_fatal (int code)
+{
+  struct ioh_controller *c = starting;
+
+  (void) code;
+  own_failure (c, "starting events for", errno ? errno : EMFILE);
+  kill (c->worker, SIGKILL);
+  stop_command (c, SIGKILL);
+  _exit (ioh_controller_conclude (c));
 }
 
 static int
@@ -243,6 +263,8 @@ add_events (struct ioh_controller *c)
   int bad = 0;
 
   event_set_log_callback (drop_log);
+  event_set_fatal_callback (on_fatal);
+  starting = c;
   c->base = event_base_new ();
   if (!c->base)
     return -ENOMEM;
@@ -287,12 +309,6 @@ block_signals (sigset_t *before)
   for (size_t i = 0; i < N_HANDLED; i++)
     sigaddset (&set, handled[i]);
   sigprocmask (SIG_BLOCK, &set, before);
-}
-
-static void
-own_failure (struct ioh_controller *c, const char *operation, int err)
-{
-  ioh_failure_errno (&c->own, IOH_END_HELPER, operation, "the relay", IOH_NO_OFFSET, err, NULL);
 }
 
 /* COMMAND first, while we hold nothing that it could inherit. */
