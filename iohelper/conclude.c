@@ -116,10 +116,10 @@ ioh_controller_conclude (struct ioh_controller *c)
     }
   if (c->job->direction == IOH_SAVE && c->shared)
     result.evidence = evidence_of (c, result.outcome);
-  ioh_log_result (&result);
-  write_record (c->job, &result);
   if (c->job->manager_fd >= 0 && c->manager.event)
     ioh_manager_tell (&c->manager, IOH_WIRE_RESULT, ioh_result_record (&result));
+  write_record (c->job, &result);
+  ioh_log_result (&result);
   return ioh_result_status (&result);
 }
 

@@ -56,6 +56,18 @@ after_error (int err, int fd, short events)
   return -err;
 }
 
+bool
+ioh_is_writable (int fd, int timeout_ms)
+{
+  struct pollfd p = { .fd = fd, .events = POLLOUT };
+  int n;
+
+  do
+    n = poll (&p, 1, timeout_ms);
+  while (n < 0 && errno == EINTR);
+  return n != 0;
+}
+
 /* A FIFO's other end may never come. */
 int
 ioh_open (const char *path, int flags, unsigned mode)

@@ -40,6 +40,10 @@ extern bool (*ioh_io_cancelled) (void);
 /* open(2) with O_CLOEXEC.  An fd or -errno. */
 int ioh_open (const char *path, int flags, unsigned mode);
 
+/* False when FD takes nothing within TIMEOUT_MS: a reader that does not read
+ * must not keep us from ending. */
+bool ioh_is_writable (int fd, int timeout_ms);
+
 /* At most LEN bytes from the descriptor's own position, or with POSITIONAL
  * from OFF.  0 is end of file. */
 ssize_t ioh_read (int fd, void *buf, size_t len, bool positional, uint64_t off);

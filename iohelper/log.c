@@ -6,6 +6,9 @@
 
 #include "iohelper/log.h"
 
+#include "iohelper/io.h"
+#include "iohelper/tunables.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +28,8 @@ ioh_log (const struct ioh_job *job, const char *format, ...)
   va_end (ap);
   n = strlen (line);
   line[n++] = '\n';
-  (void) !write (STDERR_FILENO, line, n);
+  if (ioh_is_writable (STDERR_FILENO, IOH_LAST_WORDS_MS))
+    (void) !write (STDERR_FILENO, line, n);
 }
 
 /* "123.4 MiB" */

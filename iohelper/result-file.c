@@ -13,6 +13,7 @@
 #include "iohelper/log.h"
 #include "iohelper/path.h"
 #include "iohelper/tempfile.h"
+#include "iohelper/tunables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -158,7 +159,10 @@ ioh_result_write (const struct ioh_job *job, struct json_object *record)
       complain (job, "any place", -ENOMEM);
       return;
     }
-  if (job->result_fd >= 0 && (r = write_text (job->result_fd, text)) < 0)
+  r = job->result_fd < 0                                       ? 0
+      : ioh_is_writable (job->result_fd, IOH_LAST_WORDS_MS) ? write_text (job->result_fd, text)
+                                                               : -EAGAIN;
+  if (r < 0)
     complain (job, "--result-fd", r);
   if (job->result && (r = replace_file (job->result, text)) < 0)
     complain (job, job->result, r);

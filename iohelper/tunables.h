@@ -44,4 +44,7 @@
  * its pipe is gone. */
 #define IOH_COMMAND_GRACE_MS 5000
 
+/* How long the last words wait for a reader: a line on stderr, a record. */
+#define IOH_LAST_WORDS_MS 1000
+
 #endif
