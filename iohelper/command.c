@@ -6,12 +6,10 @@
 
 #include "iohelper/command.h"
 
-#include "iohelper/worker.h"
+#include "iohelper/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,33 +19,13 @@ ioh_command_status (int wait_status)
   return WIFSIGNALED (wait_status) ? 128 + WTERMSIG (wait_status) : WEXITSTATUS (wait_status);
 }
 
-/* In the child: our own settings are not for COMMAND. */
-static void
-undo_settings (void)
-{
-  static const int ours[] = { SIGPIPE, SIGXFSZ, IOH_NUDGE_SIGNAL };
-  struct sigaction act = { .sa_handler = SIG_DFL };
-  struct rlimit core;
-  sigset_t none;
-
-  sigemptyset (&none);
-  sigprocmask (SIG_SETMASK, &none, NULL);
-  for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
-    sigaction (ours[i], &act, NULL);
-  if (getrlimit (RLIMIT_CORE, &core) == 0)
-    {
-      core.rlim_cur = core.rlim_max;
-      (void) setrlimit (RLIMIT_CORE, &core);
-    }
-}
-
 static _Noreturn void
 become_command (const struct ioh_job *job, const int data[2], int error_fd)
 {
   bool save = job->direction == IOH_SAVE;
   int err;
 
-  undo_settings ();
+  ioh_launch_undo_settings ();
   if (dup2 (data[save ? 1 : 0], save ? STDOUT_FILENO : STDIN_FILENO) >= 0)
     execvp (job->command[0], job->command);
   err = errno;

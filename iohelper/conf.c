@@ -84,6 +84,8 @@ apply (struct ioh_job *job, char *text)
   *job = changed;
 }
 
+static char *borrowed; /* the job's texts point into it */
+
 void
 ioh_read_conf (struct ioh_job *job)
 {
@@ -110,7 +112,8 @@ ioh_read_conf (struct ioh_job *job)
       else
         {
           text[n] = '\0';
-          apply (job, text); /* texts are borrowed for the life of the process */
+          apply (job, text);
+          borrowed = text;
           text = NULL;
         }
     }

@@ -14,6 +14,7 @@
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,15 @@ kind_of (int fd, mode_t mode)
   if (S_ISCHR (mode))
     return isatty (fd) ? IOH_KIND_TTY : IOH_KIND_CHAR;
   return IOH_KIND_OTHER;
+}
+
+static bool
+is_byte_stream (int fd)
+{
+  int type = 0;
+  socklen_t len = sizeof type;
+
+  return getsockopt (fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
 }
 
 /* statx since 6.1, for block devices since 6.2; before that a block device's
@@ -138,6 +148,12 @@ ioh_endpoint_adopt (struct ioh_endpoint *ep, int fd, bool ours, enum ioh_end end
       return -1;
     }
   ep->kind = kind_of (fd, st.st_mode);
+  if (ep->kind == IOH_KIND_SOCKET && !is_byte_stream (fd))
+    {
+      ioh_failure_opening (f, end, "using", name, EPROTOTYPE,
+                           "messages have borders, and what does not fit would be lost");
+      return -1;
+    }
   ep->block_size = (uint32_t) st.st_blksize;
   ep->positional = ours && ioh_endpoint_is_storage (ep);
   if (ioh_endpoint_is_storage (ep))

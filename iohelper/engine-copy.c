@@ -54,7 +54,8 @@ relay (struct ioh_transfer *t, unsigned char *buf)
       size_t have;
       int r;
 
-      if (want > t->limit - t->moved)
+      t->source->exact = want >= t->limit - t->moved;
+      if (t->source->exact)
         want = (size_t) (t->limit - t->moved);
       have = fill (t, buf, want, &t->at_eof, &bad);
       if (have == 0)

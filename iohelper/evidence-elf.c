@@ -16,7 +16,8 @@ struct elf
   const struct ioh_stream *s;
   bool wide, big;     /* ELFCLASS64, ELFDATA2MSB */
   uint64_t end;       /* bytes that the core must have */
-  bool blind;         /* a table could not be read */
+  bool blind;         /* a table does not lie in what was kept */
+  int error;          /* -errno of reading one */
 };
 
 static uint64_t
@@ -53,6 +54,8 @@ walk (struct elf *e, uint64_t off, uint64_t count, uint64_t size, uint64_t least
 {
   unsigned char entry[sizeof (Elf64_Shdr)];
 
+  if (count == 0)
+    return;
   if (count > UINT32_MAX || size < least || size > UINT16_MAX)
     {
       e->blind = true;
@@ -61,44 +64,59 @@ walk (struct elf *e, uint64_t off, uint64_t count, uint64_t size, uint64_t least
   reach (e, off, count * size);
   for (uint64_t i = 0; i < count && e->end <= e->s->total; i++)
     {
-      if (ioh_stream_get (e->s, entry, (size_t) least, off + i * size) < 0)
+      int r = ioh_stream_get (e->s, entry, (size_t) least, off + i * size);
+      if (r < 0)
         {
           e->blind = true;
+          e->error = r == -ENODATA ? 0 : r;
           return;
         }
       take (e, entry);
     }
 }
 
+/* QEMU gives memory that its dump leaves out the offset -1 and no bytes. */
 static void
 take_segment (struct elf *e, const unsigned char *p)
 {
-  reach (e, GET (e, p, Phdr, p_offset), GET (e, p, Phdr, p_filesz));
+  if (GET (e, p, Phdr, p_filesz) > 0)
+    reach (e, GET (e, p, Phdr, p_offset), GET (e, p, Phdr, p_filesz));
 }
 
+/* The first section is of type NULL; its numbers may be counts (see below). */
 static void
 take_section (struct elf *e, const unsigned char *p)
 {
-  if (GET (e, p, Shdr, sh_type) != SHT_NOBITS)
+  uint64_t type = GET (e, p, Shdr, sh_type);
+
+  if (type != SHT_NULL && type != SHT_NOBITS && GET (e, p, Shdr, sh_size) > 0)
     reach (e, GET (e, p, Shdr, sh_offset), GET (e, p, Shdr, sh_size));
 }
 
-/* More segments than 16 bits count are counted by the first section. */
-static uint64_t
-segment_count (struct elf *e, const unsigned char *h)
+/* Counts that do not fit in 16 bits are kept by the first section. */
+static void
+count_parts (struct elf *e, const unsigned char *h, uint64_t *segments, uint64_t *sections)
 {
+  uint64_t off = GET (e, h, Ehdr, e_shoff);
   unsigned char first[sizeof (Elf64_Shdr)];
-  uint64_t count = GET (e, h, Ehdr, e_phnum);
-  size_t size = e->wide ? sizeof (Elf64_Shdr) : sizeof (Elf32_Shdr);
+  int r;
 
-  if (count != PN_XNUM)
-    return count;
-  if (ioh_stream_get (e->s, first, size, GET (e, h, Ehdr, e_shoff)) < 0)
+  *segments = GET (e, h, Ehdr, e_phnum);
+  *sections = off ? GET (e, h, Ehdr, e_shnum) : 0;
+  if (*segments != PN_XNUM && (off == 0 || *sections > 0))
+    return;
+  r = ioh_stream_get (e->s, first, e->wide ? sizeof (Elf64_Shdr) : sizeof (Elf32_Shdr), off);
+  if (off == 0 || r < 0)
     {
       e->blind = true;
-      return 0;
+      e->error = r == -ENODATA ? 0 : r;
+      reach (e, off, 1); /* it lies there, if the core reaches so far */
+      return;
     }
-  return GET (e, first, Shdr, sh_info);
+  if (*segments == PN_XNUM)
+    *segments = GET (e, first, Shdr, sh_info);
+  if (*sections == 0)
+    *sections = GET (e, first, Shdr, sh_size);
 }
 
 int
@@ -106,28 +124,31 @@ ioh_evidence_elf (const struct ioh_stream *s, struct ioh_verdict *v)
 {
   const unsigned char *h = s->head;
   struct elf e = { .s = s };
+  uint64_t segments, sections;
   size_t size;
 
-  if (s->head_len < sizeof (Elf32_Ehdr)
-      || (h[EI_CLASS] == ELFCLASS64 && s->head_len < sizeof (Elf64_Ehdr)))
+  e.wide = s->head_len > EI_CLASS && h[EI_CLASS] == ELFCLASS64;
+  e.big = s->head_len > EI_DATA && h[EI_DATA] == ELFDATA2MSB;
+  size = e.wide ? sizeof (Elf64_Ehdr) : sizeof (Elf32_Ehdr);
+  if (s->head_len < size)
     {
-      snprintf (v->why, sizeof v->why, "an ELF file that stops inside its header");
+      snprintf (v->why, sizeof v->why, "an ELF core that stops inside its header");
       return 0;
     }
-  e.wide = h[EI_CLASS] == ELFCLASS64;
-  e.big = h[EI_DATA] == ELFDATA2MSB;
-  size = e.wide ? sizeof (Elf64_Ehdr) : sizeof (Elf32_Ehdr);
   reach (&e, 0, size);
-  walk (&e, GET (&e, h, Ehdr, e_phoff), segment_count (&e, h), GET (&e, h, Ehdr, e_phentsize),
+  count_parts (&e, h, &segments, &sections);
+  walk (&e, GET (&e, h, Ehdr, e_phoff), segments, GET (&e, h, Ehdr, e_phentsize),
         e.wide ? sizeof (Elf64_Phdr) : sizeof (Elf32_Phdr), take_segment);
-  if (GET (&e, h, Ehdr, e_shoff) != 0)
-    walk (&e, GET (&e, h, Ehdr, e_shoff), GET (&e, h, Ehdr, e_shnum),
-          GET (&e, h, Ehdr, e_shentsize), e.wide ? sizeof (Elf64_Shdr) : sizeof (Elf32_Shdr),
-          take_section);
-  v->whole = s->total >= e.end;
-  v->proven = v->whole && !e.blind;
-  if (!v->whole)
+  walk (&e, GET (&e, h, Ehdr, e_shoff), sections, GET (&e, h, Ehdr, e_shentsize),
+        e.wide ? sizeof (Elf64_Shdr) : sizeof (Elf32_Shdr), take_section);
+  if (e.error < 0)
+    return e.error;
+  if (s->total < e.end)
     snprintf (v->why, sizeof v->why, "an ELF core of %llu bytes whose parts take %llu",
               (unsigned long long) s->total, (unsigned long long) e.end);
+  else if (e.blind)
+    ioh_verdict_undecided (v, "an ELF core whose tables are too far in to be checked");
+  else
+    v->whole = v->proven = true;
   return 0;
 }

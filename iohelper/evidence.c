@@ -8,6 +8,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,18 @@ ioh_format_of (const void *head, size_t len)
   return IOH_FORMAT_UNKNOWN;
 }
 
+void
+ioh_verdict_undecided (struct ioh_verdict *v, const char *format, ...)
+{
+  va_list args;
+
+  v->whole = v->undecided = true;
+  v->proven = false;
+  va_start (args, format);
+  vsnprintf (v->why, sizeof v->why, format, args);
+  va_end (args);
+}
+
 int
 ioh_stream_get (const struct ioh_stream *s, void *buf, size_t len, uint64_t off)
 {
@@ -65,6 +78,8 @@ ioh_stream_get (const struct ioh_stream *s, void *buf, size_t len, uint64_t off)
       memcpy (buf, s->head + off, len);
       return 0;
     }
+  if (off + len > IOH_EVIDENCE_HEAD && s->total - off > IOH_EVIDENCE_TAIL)
+    return -ENODATA;
   n = s->read_at (s->ctx, buf, len, off);
   if (n < 0)
     return (int) n;
@@ -99,6 +114,7 @@ ioh_evidence_check (enum ioh_require require, const void *head, size_t head_len,
     [IOH_REQUIRE_ELF] = IOH_FORMAT_ELF,
   };
   struct ioh_stream s = { head, head_len, total, read_at, ctx };
+  int r;
 
   memset (v, 0, sizeof *v);
   v->format = ioh_format_of (head, head_len);
@@ -107,11 +123,16 @@ ioh_evidence_check (enum ioh_require require, const void *head, size_t head_len,
       v->whole = true;
       return 0;
     }
-  if (require != IOH_REQUIRE_AUTO && v->format != wanted[require])
+  if (require == IOH_REQUIRE_AUTO)
+    return judge (&s, v);
+  if (v->format != wanted[require])
     {
       snprintf (v->why, sizeof v->why, "it does not begin as --require=%s wants",
                 words[wanted[require]]);
       return 0;
     }
-  return judge (&s, v);
+  r = judge (&s, v);
+  if (v->undecided)
+    v->whole = false;
+  return r;
 }

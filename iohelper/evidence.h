@@ -40,7 +40,9 @@ struct ioh_verdict
   enum ioh_format format;
   bool whole;      /* may be committed */
   bool proven;     /* the format's own end was recognised */
-  char why[160];   /* when not whole: a clause for the message */
+  bool undecided;  /* it could not be judged: whole where nothing is required,
+                    * not whole where the format is */
+  char why[160];   /* when not whole, or undecided: a clause for the message */
 };
 
 /* Reads LEN bytes of the stream at OFF; the count or -errno, -ENODATA for a
@@ -71,7 +73,13 @@ int ioh_evidence_qemu (const struct ioh_stream *s, uint64_t start, struct ioh_ve
 int ioh_evidence_libvirt (const struct ioh_stream *s, struct ioh_verdict *verdict);
 int ioh_evidence_elf (const struct ioh_stream *s, struct ioh_verdict *verdict);
 
-/* Exactly LEN bytes at OFF, from the head or through read_at.  0 or -errno. */
+/* The verdict that there is none, for the reason given. */
+void ioh_verdict_undecided (struct ioh_verdict *verdict, const char *format, ...)
+  __attribute__ ((format (printf, 2, 3)));
+
+/* Exactly LEN bytes at OFF.  0 or -errno; -ENODATA outside the stream, and
+ * outside head and tail even where read_at could reach them: a hostile table
+ * must not make the check a second pass over the data. */
 int ioh_stream_get (const struct ioh_stream *s, void *buf, size_t len, uint64_t off);
 
 #endif

@@ -36,6 +36,27 @@ ioh_launch_guard_standard_fds (void)
     close (fd);
 }
 
+static rlim_t core_limit; /* what our parent gave us */
+
+void
+ioh_launch_undo_settings (void)
+{
+  static const int ours[] = { SIGPIPE, SIGXFSZ, IOH_NUDGE_SIGNAL };
+  struct sigaction act = { .sa_handler = SIG_DFL };
+  struct rlimit core;
+  sigset_t none;
+
+  sigemptyset (&none);
+  sigprocmask (SIG_SETMASK, &none, NULL);
+  for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+    sigaction (ours[i], &act, NULL);
+  if (getrlimit (RLIMIT_CORE, &core) == 0)
+    {
+      core.rlim_cur = core_limit;
+      (void) setrlimit (RLIMIT_CORE, &core);
+    }
+}
+
 void
 ioh_launch_settings (void)
 {
@@ -55,6 +76,7 @@ ioh_launch_settings (void)
   sigprocmask (SIG_SETMASK, &none, NULL);
   if (getrlimit (RLIMIT_CORE, &core) == 0)
     {
+      core_limit = core.rlim_cur;
       core.rlim_cur = 0;
       (void) setrlimit (RLIMIT_CORE, &core);
     }

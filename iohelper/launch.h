@@ -33,4 +33,7 @@ void ioh_launch_guard_standard_fds (void);
  * core dump holds a guest's memory. */
 void ioh_launch_settings (void);
 
+/* In a child that becomes another program: what we set is not for it. */
+void ioh_launch_undo_settings (void);
+
 #endif

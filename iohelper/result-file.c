@@ -71,6 +71,7 @@ unfit (const struct ioh_path *path, const struct ioh_job *job)
     return "a file that is no record is there; remove it or give another name";
   if (faccessat (path->dir_fd, ".", W_OK, AT_EACCESS) < 0)
     return strerror (errno);
+  ioh_tempfile_sweep (path->dir_fd, path->base);
   if (path->file_fd >= 0 && unlinkat (path->dir_fd, path->base, 0) < 0)
     return strerror (errno);
   return NULL;

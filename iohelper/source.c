@@ -11,6 +11,7 @@
 #include "iohelper/tunables.h"
 
 #include <errno.h>
+#include <string.h>
 
 void
 ioh_source_init (struct ioh_source *source, struct ioh_endpoint *ep, struct ioh_report *report,
@@ -138,13 +139,41 @@ get_and_drop (struct ioh_source *source, void *buf, size_t len)
   return n;
 }
 
+/* A pipe may be in packet mode, of which only its writer's end knows, and drops
+ * what a read leaves of a packet.  So the last bytes of a buffer are filled from
+ * a whole packet, and what does not fit is kept for the next read. */
+static ssize_t
+get_from_pipe (struct ioh_source *source, void *buf, size_t len)
+{
+  struct ioh_endpoint *ep = source->ep;
+
+  if (source->kept_len == 0 && (len >= IOH_PACKET_MAX || source->exact))
+    return get (source, buf, len);
+  if (source->kept_len == 0)
+    {
+      ssize_t n = ioh_read (ep->fd, source->kept, sizeof source->kept, false, 0);
+      if (n <= 0)
+        return n;
+      source->kept_len = (size_t) n;
+    }
+  if (len > source->kept_len)
+    len = source->kept_len;
+  memcpy (buf, source->kept, len);
+  source->kept_len -= len;
+  memmove (source->kept, source->kept + len, source->kept_len);
+  ep->off += len;
+  return (ssize_t) len;
+}
+
 ssize_t
 ioh_source_read (struct ioh_source *source, void *buf, size_t len)
 {
   struct ioh_endpoint *ep = source->ep;
   ssize_t n;
 
-  if (!ioh_endpoint_is_storage (ep))
+  if (ep->kind == IOH_KIND_PIPE)
+    n = get_from_pipe (source, buf, len);
+  else if (!ioh_endpoint_is_storage (ep))
     n = get (source, buf, len);
   else if (source->cache == IOH_CACHE_DIRECT)
     n = get_direct (source, buf, len);

@@ -13,12 +13,18 @@
 #include "iohelper/endpoint.h"
 #include "iohelper/report.h"
 
+/* A write of at most PIPE_BUF bytes is one packet, a longer one several. */
+#define IOH_PACKET_MAX 4096
+
 struct ioh_source
 {
   struct ioh_endpoint *ep;
   struct ioh_report *report;
   int cache;             /* enum ioh_cache, never AUTO */
   bool use_cached;       /* direct: what the cache holds is read from there */
+  bool exact;            /* the next read must not take more than is asked for */
+  size_t kept_len;       /* bytes of a packet that did not fit the last read */
+  unsigned char kept[IOH_PACKET_MAX];
   bool demand_direct;    /* the first byte must come in direct, or fail */
 };
 

@@ -210,6 +210,26 @@ not_placed (struct ioh_target *t, int r)
   return -1;
 }
 
+/* Bytes in a file that has lost its name are lost. */
+static int
+commit_in_place (struct ioh_target *t, struct ioh_report *report)
+{
+  struct stat open_file, named;
+  char quoted[512];
+
+  report->target = IOH_TARGET_NEW;
+  if (t->path.dir_fd < 0 || fstat (t->fd, &open_file) < 0)
+    return 0; /* handed over, or no regular file */
+  if (fstatat (t->path.dir_fd, t->path.base, &named, AT_SYMLINK_NOFOLLOW) == 0
+      && named.st_dev == open_file.st_dev && named.st_ino == open_file.st_ino)
+    return 0;
+  report->target = IOH_TARGET_PARTIAL;
+  ioh_failure_text (t->failure, IOH_FAILED, IOH_END_DESTINATION, "putting in place", IOH_NO_OFFSET,
+                    "%s was removed or replaced while it was written",
+                    ioh_quote (quoted, sizeof quoted, t->job->file));
+  return -1;
+}
+
 int
 ioh_target_commit (struct ioh_target *t, enum ioh_sync sync, struct ioh_report *report)
 {
@@ -217,10 +237,7 @@ ioh_target_commit (struct ioh_target *t, enum ioh_sync sync, struct ioh_report *
   bool synced = false;
 
   if (!t->atomic)
-    {
-      report->target = IOH_TARGET_NEW;
-      return 0;
-    }
+    return commit_in_place (t, report);
   if (t->path.file_fd < 0 || t->job->no_clobber)
     r = place_new (t);
   if (r == -EEXIST && !t->job->no_clobber)
