@@ -51,7 +51,7 @@ enum ioh_msg_type
 
 struct ioh_msg
 {
-  uint32_t type;
+  uint64_t type;   /* enum ioh_msg_type; as wide as the value, so that there is no hole */
   uint64_t value;
 };
 

@@ -151,7 +151,8 @@ kill_unless_committing (IowLink *link)
 static GError *
 error_without_record (IowLink *link, gboolean commit_sent)
 {
-  const char *unsure = commit_sent ? "; it was committing, so the file is the old or the new one" : "";
+  const char *unsure
+    = commit_sent ? "; it was committing, so the file is the old or the new one" : "";
   g_autofree char *how = NULL;
   gboolean refused;
 
@@ -171,7 +172,8 @@ static GError *
 doubt (const IowLink *link, const IowRecord *record)
 {
   gboolean committed = record->outcome == IOH_COMMITTED;
-  gboolean wrong_way = (committed && !link->save) || (record->outcome == IOH_DELIVERED && link->save);
+  gboolean delivered = record->outcome == IOH_DELIVERED;
+  gboolean wrong_way = (committed && !link->save) || (delivered && link->save);
   gboolean unasked = committed && !link->commit_sent;
   gboolean wrong_length = committed && link->expected_bytes >= 0
                           && record->bytes != (guint64) link->expected_bytes;
@@ -180,7 +182,7 @@ doubt (const IowLink *link, const IowRecord *record)
     return NULL;
   return g_error_new (IOW_ERROR, IOW_ERROR_HELPER,
                       "the helper says '%s', %" G_GUINT64_FORMAT " bytes, which was not asked for",
-                      wrong_way && !committed ? "delivered" : "committed", record->bytes);
+                      delivered ? "delivered" : "committed", record->bytes);
 }
 
 static void

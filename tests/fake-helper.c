@@ -88,6 +88,24 @@ await_commit (void)
   return strtoll (strchr (number, ':') + 1, NULL, 10);
 }
 
+/* As it should be up to there; returns the stream's bytes. */
+static uint64_t
+up_to_eof (void)
+{
+  say ("{\"event\":\"ready\"}\n");
+  return drain_stdin ();
+}
+
+static uint64_t
+up_to_commit (void)
+{
+  uint64_t bytes = up_to_eof ();
+
+  say_eof (bytes);
+  (void) await_commit ();
+  return bytes;
+}
+
 static void
 forever (void)
 {
@@ -101,18 +119,13 @@ forever (void)
 static void
 plain (void)
 {
-  uint64_t bytes;
-
-  say ("{\"event\":\"ready\"}\n");
   if (strcmp (direction, "restore") == 0)
     {
+      say ("{\"event\":\"ready\"}\n");
       say_result ("delivered", 0, "");
-      return;
     }
-  bytes = drain_stdin ();
-  say_eof (bytes);
-  (void) await_commit ();
-  say_result ("committed", bytes, "");
+  else
+    say_result ("committed", up_to_commit (), "");
 }
 
 static void
@@ -125,12 +138,6 @@ static void
 refuses_argv (void)
 {
   _exit (2);
-}
-
-static void
-silent (void)
-{
-  forever ();
 }
 
 static void
@@ -161,16 +168,14 @@ closes (void)
 static void
 ready_dies (void)
 {
-  say ("{\"event\":\"ready\"}\n");
-  (void) drain_stdin ();
+  (void) up_to_eof ();
   _exit (0);
 }
 
 static void
 ready_killed (void)
 {
-  say ("{\"event\":\"ready\"}\n");
-  (void) drain_stdin ();
+  (void) up_to_eof ();
   raise (SIGKILL);
 }
 
@@ -201,9 +206,7 @@ leaves_socket (void)
 static void
 killed_committing (void)
 {
-  say ("{\"event\":\"ready\"}\n");
-  say_eof (drain_stdin ());
-  (void) await_commit ();
+  (void) up_to_commit ();
   raise (SIGKILL);
 }
 
@@ -211,12 +214,8 @@ killed_committing (void)
 static void
 slow (void)
 {
-  uint64_t bytes;
+  uint64_t bytes = up_to_commit ();
 
-  say ("{\"event\":\"ready\"}\n");
-  bytes = drain_stdin ();
-  say_eof (bytes);
-  (void) await_commit ();
   (void) open (file, O_RDONLY | O_CLOEXEC);
   say_result ("committed", bytes, "");
 }
@@ -225,9 +224,7 @@ slow (void)
 static void
 closes_committing (void)
 {
-  say ("{\"event\":\"ready\"}\n");
-  say_eof (drain_stdin ());
-  (void) await_commit ();
+  (void) up_to_commit ();
   close (wire);
   (void) open (file, O_RDONLY | O_CLOEXEC);
 }
@@ -235,35 +232,19 @@ closes_committing (void)
 static void
 commits_unasked (void)
 {
-  uint64_t bytes;
-
-  say ("{\"event\":\"ready\"}\n");
-  bytes = drain_stdin ();
-  say_result ("committed", bytes, "");
+  say_result ("committed", up_to_eof (), "");
 }
 
 static void
 commits_less (void)
 {
-  uint64_t bytes;
-
-  say ("{\"event\":\"ready\"}\n");
-  bytes = drain_stdin ();
-  say_eof (bytes);
-  (void) await_commit ();
-  say_result ("committed", bytes - 1, "");
+  say_result ("committed", up_to_commit () - 1, "");
 }
 
 static void
 delivers_save (void)
 {
-  uint64_t bytes;
-
-  say ("{\"event\":\"ready\"}\n");
-  bytes = drain_stdin ();
-  say_eof (bytes);
-  (void) await_commit ();
-  say_result ("delivered", bytes, "");
+  say_result ("delivered", up_to_commit (), "");
 }
 
 static void
@@ -275,8 +256,7 @@ delivers_at_once (void)
 static void
 unknown_outcome (void)
 {
-  say ("{\"event\":\"ready\"}\n");
-  (void) drain_stdin ();
+  (void) up_to_eof ();
   say_result ("splendid", 0, "");
 }
 
@@ -284,8 +264,7 @@ unknown_outcome (void)
 static void
 wrong_types (void)
 {
-  say ("{\"event\":\"ready\"}\n");
-  (void) drain_stdin ();
+  (void) up_to_eof ();
   say ("{\"event\":\"result\",\"direction\":\"save\",\"outcome\":\"failed\",\"bytes\":7,"
        "\"evidence\":[1],\"cache\":{},\"pipe_size\":null,"
        "\"error\":{\"end\":5,\"operation\":null,\"errno\":{},\"text\":[],\"offset\":\"1\","
@@ -335,8 +314,7 @@ dribbles (void)
 static void
 lingers (void)
 {
-  say ("{\"event\":\"ready\"}\n");
-  (void) drain_stdin ();
+  (void) up_to_eof ();
   say_result ("failed", 0, "");
   forever ();
 }
@@ -369,7 +347,7 @@ static const struct
   { "plain", plain },
   { "dies", dies },
   { "refuses-argv", refuses_argv },
-  { "silent", silent },
+  { "silent", forever },
   { "garbage", garbage },
   { "endless", endless },
   { "closes", closes },

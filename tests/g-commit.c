@@ -72,8 +72,8 @@ commits (void)
   is_int (iow_relay_get_outcome (relay), IOW_OUTCOME_UNDECIDED, "a relay begins undecided");
   ok (fcntl (iow_relay_get_fd (relay), F_GETFD) & FD_CLOEXEC, "its descriptor is close-on-exec");
   ok (!(fcntl (iow_relay_get_fd (relay), F_GETFL) & O_NONBLOCK), "and blocking");
-  is_int ((intmax_t) iow_relay_get_pipe_size (relay), fcntl (iow_relay_get_fd (relay), F_GETPIPE_SZ),
-          "it says how large its pipe is");
+  is_int ((intmax_t) iow_relay_get_pipe_size (relay),
+          fcntl (iow_relay_get_fd (relay), F_GETPIPE_SZ), "it says how large its pipe is");
   ok (!iow_relay_dup_record (relay), "there is no record before the end");
   feed (relay, SIZE);
   ok (is_old (path), "the file keeps its old content while the stream comes");
@@ -87,7 +87,8 @@ commits (void)
   g_object_get (relay, "record", &record, "evidence", &evidence, "cache-used", &cache, NULL);
   is_str (evidence, "manager", "its evidence is the manager");
   ok (cache && *cache, "the cache mode used is named: %s", cache ? cache : "");
-  ok (record && strstr (record, "\"outcome\":\"committed\"") && strstr (record, "\"mode\":\"library\""),
+  ok (record && strstr (record, "\"outcome\":\"committed\"")
+        && strstr (record, "\"mode\":\"library\""),
       "the record says the same");
   ok (iow_relay_commit (relay, 5, NULL, &error) && iow_relay_wait (relay, NULL, &error),
       "the result sticks, whatever is asked afterwards");
@@ -109,7 +110,8 @@ wrong_length (gint64 delta, int code, IowOutcome outcome, const char *what)
   message = g_strdup (error ? error->message : "");
   is_error (&error, IOW_ERROR, code, "with the error for it: %s", message);
   is_int (iow_relay_get_outcome (relay), outcome, "and the outcome for it");
-  ok (!iow_relay_commit (relay, 100000, NULL, &error), "asking again with the right length fails, too");
+  ok (!iow_relay_commit (relay, 100000, NULL, &error),
+      "asking again with the right length fails, too");
   is_str (error->message, message, "with the same words");
   is_error (&error, IOW_ERROR, code, "and the same code");
   ok (is_old (path) && is_alone (path), "the file keeps its old content, and nothing is beside it");
@@ -179,7 +181,8 @@ static void
 by_dispose (IowRelay *relay)
 {
   g_object_run_dispose (G_OBJECT (relay));
-  ok (!iow_relay_commit (relay, -1, NULL, &error), "a relay that is disposed of cannot be committed");
+  ok (!iow_relay_commit (relay, -1, NULL, &error),
+      "a relay that is disposed of cannot be committed");
   is_error (&error, IOW_ERROR, IOW_ERROR_NOT_READY, "it is not ready");
 }
 
@@ -194,7 +197,8 @@ writer_open (void)
   int twin = fcntl (iow_relay_get_fd (relay), F_DUPFD_CLOEXEC, 3);
 
   feed (relay, SIZE);
-  ok (!iow_relay_commit (relay, -1, NULL, &error), "a commit while somebody holds a write end fails");
+  ok (!iow_relay_commit (relay, -1, NULL, &error),
+      "a commit while somebody holds a write end fails");
   is_error (&error, IOW_ERROR, IOW_ERROR_WRITER_OPEN, "and says that a writer is open");
   is_int (iow_relay_get_outcome (relay), IOW_OUTCOME_UNDECIDED, "but nothing is decided");
   ok (is_old (path), "and nothing committed");
@@ -203,7 +207,8 @@ writer_open (void)
   g_usleep (300000);
   ok (is_old (path) && iow_relay_get_outcome (relay) == IOW_OUTCOME_UNDECIDED,
       "when the writer closes, nothing happens by itself");
-  ok (iow_relay_commit (relay, SIZE + 4, NULL, &error), "a second commit then takes the whole stream");
+  ok (iow_relay_commit (relay, SIZE + 4, NULL, &error),
+      "a second commit then takes the whole stream");
   g_clear_error (&error);
   (void) unlink (path);
 }
@@ -270,7 +275,8 @@ given_up (void)
   int twin = fcntl (iow_relay_get_fd (relay), F_DUPFD_CLOEXEC, 3);
   GThread *thread = g_thread_new ("cancel", cancel_later, cancellable);
 
-  ok (!iow_relay_wait (relay, cancellable, &error), "a wait ends when its cancellable is triggered");
+  ok (!iow_relay_wait (relay, cancellable, &error),
+      "a wait ends when its cancellable is triggered");
   is_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "with GLib's error");
   g_thread_join (thread);
   g_cancellable_reset (cancellable);

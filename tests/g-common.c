@@ -108,6 +108,21 @@ file_is (const char *path, const void *data, gsize n)
   return g_file_get_contents (path, &got, &len, NULL) && len == n && memcmp (got, data, n) == 0;
 }
 
+gboolean
+whole_save (const char *helper, const char *path, gsize n, GError **error)
+{
+  g_autofree guint8 *data = pattern (n, 5);
+  g_autoptr (IowRelay) relay = NULL;
+  gboolean good;
+
+  relay = relay_on (helper, IOW_DIRECTION_SAVE, path, error, NULL);
+  good = relay && iow_fd_write_all (iow_relay_get_fd (relay), data, n, NULL, NULL, error)
+         && iow_relay_commit (relay, (gint64) n, NULL, error);
+  if (good && helper == real_helper)
+    good = file_is (path, data, n);
+  return good;
+}
+
 int
 entries_in (const char *path)
 {

@@ -30,6 +30,9 @@ char *at (const char *name);
   ((IowRelay *) g_initable_new (IOW_TYPE_RELAY, NULL, error, "helper-path", helper, "direction",   \
                                 direction_, "path", path_, __VA_ARGS__))
 
+/* A whole save of N bytes with HELPER; the real one's file is compared. */
+gboolean whole_save (const char *helper, const char *path, gsize n, GError **error);
+
 /* N bytes that depend on their offset and on SEED. (transfer full) */
 guint8 *pattern (gsize n, guint seed);
 

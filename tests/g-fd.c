@@ -66,6 +66,15 @@ peer_main (gpointer data)
   return NULL;
 }
 
+/* The first end is ours, non-blocking or not; the second one is the peer's. */
+static void
+make_pair (gboolean nonblock, int pair[2])
+{
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0
+      || (nonblock && fcntl (pair[0], F_SETFL, O_NONBLOCK) < 0))
+    bail_out ("socketpair: %s", g_strerror (errno));
+}
+
 static void
 through_a_pair (const char *what, gboolean nonblock, gsize bit, gsize count)
 {
@@ -77,10 +86,7 @@ through_a_pair (const char *what, gboolean nonblock, gsize bit, gsize count)
   int pair[2];
   gboolean good;
 
-  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0), 0, pair) < 0)
-    bail_out ("socketpair: %s", g_strerror (errno));
-  if (nonblock)
-    (void) fcntl (pair[1], F_SETFL, fcntl (pair[1], F_GETFL) & ~O_NONBLOCK);
+  make_pair (nonblock, pair);
   peer.fd = pair[1];
   thread = g_thread_new ("peer", peer_main, &peer);
   good = iow_fd_write_all (pair[0], sent, count, &moved, NULL, &error);
@@ -91,10 +97,7 @@ through_a_pair (const char *what, gboolean nonblock, gsize bit, gsize count)
       bit);
   g_clear_error (&error);
 
-  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0), 0, pair) < 0)
-    bail_out ("socketpair: %s", g_strerror (errno));
-  if (nonblock)
-    (void) fcntl (pair[1], F_SETFL, fcntl (pair[1], F_GETFL) & ~O_NONBLOCK);
+  make_pair (nonblock, pair);
   memset (got, 0, count);
   peer = (struct peer) { .fd = pair[1], .bit = bit, .count = count, .data = sent };
   thread = g_thread_new ("peer", peer_main, &peer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * g-manager.c - the library in processes with habits of their own: signals
- * ignored or blocked, children reaped by others, descriptors missing, many
- * threads, sudden death.
+ * ignored or blocked, children reaped by others, no pidfds, many threads,
+ * sudden death.
  */
 #include <config.h>
 
@@ -30,28 +30,12 @@
 
 static GError *error;
 
-/* A whole save of N bytes with HELPER; nothing is printed. */
-static gboolean
-saves (const char *helper, const char *path, gsize n)
-{
-  g_autofree guint8 *data = pattern (n, 5);
-  g_autoptr (IowRelay) relay = NULL;
-  gboolean good;
-
-  relay = relay_on (helper, IOW_DIRECTION_SAVE, path, &error, NULL);
-  good = relay && iow_fd_write_all (iow_relay_get_fd (relay), data, n, NULL, NULL, &error)
-         && iow_relay_commit (relay, (gint64) n, NULL, &error);
-  if (good && helper == real_helper)
-    good = file_is (path, data, n);
-  return good;
-}
-
 static void
 works (const char *what)
 {
   g_autofree char *path = at ("vm");
 
-  if (!ok (saves (real_helper, path, 200001), "a save works %s", what))
+  if (!ok (whole_save (real_helper, path, 200001, &error), "a save works %s", what))
     diag ("%s", error ? error->message : "");
   g_clear_error (&error);
   (void) unlink (path);
@@ -79,7 +63,7 @@ signals_untouched (void)
 
   look_at_signals (before, &mask_before);
   works ("and a failed one, in between two looks at every signal");
-  (void) saves ("/nonexistent", "/nonexistent", 1);
+  (void) whole_save ("/nonexistent", "/nonexistent", 1, &error);
   g_clear_error (&error);
   look_at_signals (after, &mask_after);
   same = same_mask (&mask_before, &mask_after);
@@ -117,7 +101,7 @@ static void
 children_of_others (void)
 {
   struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
-  g_autofree char *path = at ("vm");
+  g_autofree char *path = at ("plain");
   gboolean good = TRUE;
   gint reaped = 0;
   GThread *thread;
@@ -125,7 +109,7 @@ children_of_others (void)
 
   sigaction (SIGCHLD, &ignore, &old);
   works ("where SIGCHLD is ignored");
-  ok (!saves ("/nonexistent/helper", "/nonexistent/vm", 1),
+  ok (!whole_save ("/nonexistent/helper", "/nonexistent/vm", 1, &error),
       "a missing helper is reported where SIGCHLD is ignored");
   is_error (&error, IOW_ERROR, IOW_ERROR_HELPER, "with the same error as ever");
   sigaction (SIGCHLD, &old, NULL);
@@ -133,13 +117,12 @@ children_of_others (void)
   /* As often as it takes for the other thread to be first. */
   thread = g_thread_new ("reap", reap_all, &reaped);
   for (tries = 0; tries < 2000 && good && g_atomic_int_get (&reaped) < 3; tries++)
-    good = saves (real_helper, path, 5000);
+    good = whole_save (fake_helper, path, 5000, &error);
   g_atomic_int_set (&stop_reaping, 1);
   g_thread_join (thread);
   if (!ok (good && reaped > 0, "saves work where another thread reaps every child that it finds"))
     diag ("reaped %d in %d saves; %s", reaped, tries, error ? error->message : "");
   g_clear_error (&error);
-  (void) unlink (path);
 }
 
 /* A filter as an old container has it: the kernel seems to know no pidfd. */
@@ -168,18 +151,21 @@ without_pidfd (void)
 
   if (!refuse_pidfd_open ())
     return 1;
-  if (!saves (real_helper, vm, 70000))
+  if (!whole_save (real_helper, vm, 70000, &error))
     status = 2;
-  else if (saves (fake_helper, dies, 1) || !strstr (error->message, "exit status 3"))
+  else if (whole_save (fake_helper, dies, 1, &error)
+           || !strstr (error->message, "exit status 3"))
     status = 3;
   g_clear_error (&error);
   if (status == 0
-      && (saves (fake_helper, killed, 1) || !strstr (error->message, "killed by signal 9")))
+      && (whole_save (fake_helper, killed, 1, &error)
+          || !strstr (error->message, "killed by signal 9")))
     status = 4;
   g_clear_error (&error);
   /* This one has to be killed. */
   if (status == 0
-      && (saves (fake_helper, closes, 1) || !strstr (error->message, "killed by signal 9")))
+      && (whole_save (fake_helper, closes, 1, &error)
+          || !strstr (error->message, "killed by signal 9")))
     status = 5;
   (void) unlink (vm);
   return status ? status : eventually (no_children, NULL) ? 0 : 6;
@@ -197,129 +183,6 @@ no_pidfd (void)
   is_int (WIFEXITED (status) ? WEXITSTATUS (status) : -1, 0,
           "where there is no pidfd, helpers are waited for, explained, killed and reaped all the "
           "same");
-}
-
-/* ---- descriptors ---------------------------------------------------------------------- */
-
-static void
-child_sees (gboolean with_fd, const char *want)
-{
-  g_autofree char *path = at ("fds"), *got = NULL;
-  int loose = open ("/dev/null", O_RDONLY), file = with_fd ? open ("/dev/null", O_RDWR) : -1;
-  g_autoptr (IowRelay) other = NULL, relay = NULL;
-
-  other = relay_on (fake_helper, IOW_DIRECTION_SAVE, "plain", &error, NULL);
-  relay = relay_on (fake_helper, IOW_DIRECTION_SAVE, path, &error, "fd", file, NULL);
-  if (!relay || !other)
-    bail_out ("%s", error->message);
-  (void) g_file_get_contents (path, &got, NULL, NULL);
-  is_str (got, want, "a helper%s has its descriptors, and none of another relay's or the process's",
-          with_fd ? " for an open file" : "");
-  close (loose);
-  if (file >= 0)
-    close (file);
-  (void) unlink (path);
-}
-
-/* For programs that start others by themselves. */
-static void
-all_close_on_exec (void)
-{
-  g_autofree char *path = at ("plain");
-  g_autoptr (GArray) before = g_array_new (FALSE, FALSE, sizeof (int));
-  g_autoptr (IowRelay) relay = NULL;
-  int n = 0, bad = 0;
-
-  for (int fd = 0; fd < 1024; fd++)
-    if (fcntl (fd, F_GETFD) < 0)
-      g_array_append_val (before, fd);
-  relay = relay_on (fake_helper, IOW_DIRECTION_SAVE, path, &error, NULL);
-  for (guint i = 0; i < before->len; i++)
-    {
-      int flags = fcntl (g_array_index (before, int, i), F_GETFD);
-
-      n += flags >= 0;
-      bad += flags >= 0 && !(flags & FD_CLOEXEC);
-    }
-  ok (n > 3 && bad == 0, "every descriptor that a relay holds in this process is close-on-exec");
-}
-
-static int fds_at_start;
-
-static gboolean
-fds_as_at_start (gpointer unused)
-{
-  (void) unused;
-  return open_fds () == fds_at_start;
-}
-
-static void
-nothing_leaks (void)
-{
-  g_autofree char *path = at ("plain"), *vm = at ("vm"), *dies = at ("dies");
-  int bad = 0, cycles = under_valgrind () ? 100 : 1000;
-
-  for (int i = 0; i < cycles; i++)
-    {
-      bad += !saves (fake_helper, path, 10);
-      if (i % 10 == 0)
-        {
-          (void) !saves (fake_helper, dies, 10);
-          g_clear_error (&error);
-          (void) !saves ("/nonexistent", path, 10);
-          g_clear_error (&error);
-        }
-    }
-  for (int i = 0; i < 20; i++)
-    bad += !saves (real_helper, vm, 5000);
-  is_int (bad, 0, "%d saves in a row work", cycles + 20);
-  ok (eventually (no_children, NULL), "they leave no process, dead or alive");
-  if (!ok (eventually (fds_as_at_start, NULL), "and no descriptor"))
-    diag ("%d open instead of %d", open_fds (), fds_at_start);
-  (void) unlink (vm);
-}
-
-static gboolean
-standard_fds_closed (void)
-{
-  return fcntl (0, F_GETFD) < 0 && fcntl (1, F_GETFD) < 0 && fcntl (2, F_GETFD) < 0;
-}
-
-static int
-without_standard_fds (void)
-{
-  g_autofree char *vm = at ("vm"), *fds = at ("fds"), *list = NULL;
-  g_autoptr (IowRelay) relay = NULL;
-
-  close (0);
-  close (1);
-  close (2);
-  if (!saves (real_helper, vm, 70000))
-    return 1;
-  (void) unlink (vm);
-  relay = relay_on (fake_helper, IOW_DIRECTION_SAVE, fds, &error, NULL);
-  if (!relay || !standard_fds_closed ())
-    return 2;
-  if (!g_file_get_contents (fds, &list, NULL, NULL) || strcmp (list, "0 1 2 3 ") != 0)
-    return 3;
-  (void) unlink (fds);
-  if (saves ("/nonexistent/helper", vm, 1) || !strstr (error->message, "No such file"))
-    return 4;
-  return 0;
-}
-
-static void
-closed_standard_fds (void)
-{
-  int status;
-  pid_t pid = fork ();
-
-  if (pid == 0)
-    _exit (without_standard_fds ());
-  (void) waitpid (pid, &status, 0);
-  is_int (WIFEXITED (status) ? WEXITSTATUS (status) : -1, 0,
-          "where 0, 1 and 2 are closed, no descriptor of ours takes their place, the helper gets "
-          "its own, and a missing helper is reported");
 }
 
 /* ---- many at once ------------------------------------------------------------------------ */
@@ -344,13 +207,13 @@ static void
 many (void)
 {
   GThread *threads[24];
-  int good = 0;
+  int n = under_valgrind () ? 4 : G_N_ELEMENTS (threads), good = 0;
 
-  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+  for (int i = 0; i < n; i++)
     threads[i] = g_thread_new ("many", many_main, GINT_TO_POINTER (i));
-  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+  for (int i = 0; i < n; i++)
     good += GPOINTER_TO_INT (g_thread_join (threads[i]));
-  is_int (good, G_N_ELEMENTS (threads), "as many threads save at once, each its own stream");
+  is_int (good, n, "as many threads save at once, each its own stream");
 }
 
 /* ---- sudden death --------------------------------------------------------------------------- */
@@ -376,10 +239,11 @@ static void
 killed_manager (void)
 {
   g_autofree char *path = at ("vm"), *dir = g_path_get_dirname (path);
-  int ends[2], status;
+  int ends[2], status, ready;
   struct pollfd p;
+  char text[256];
+  ssize_t n = -1;
   pid_t pid;
-  char byte;
 
   put_file (path, OLD, strlen (OLD));
   if (pipe2 (ends, O_CLOEXEC) < 0)
@@ -397,7 +261,9 @@ killed_manager (void)
   ok (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL,
       "a manager is killed after the end of its stream, before its commit");
   p = (struct pollfd) { .fd = ends[0], .events = POLLIN };
-  ok (poll (&p, 1, 20000) == 1 && read (ends[0], &byte, 1) == 0, "its helper ends by itself");
+  while ((ready = poll (&p, 1, 20000)) == 1 && (n = read (ends[0], text, sizeof text)) > 0)
+    diag ("it says: %.*s", (int) n, text);
+  ok (ready == 1 && n == 0, "its helper ends by itself");
   ok (file_is (path, OLD, strlen (OLD)) && entries_in (dir) == 1,
       "the file keeps its old content, and nothing is beside it");
   close (ends[0]);
@@ -432,19 +298,13 @@ int
 main (void)
 {
   g_common_start ();
-  fds_at_start = open_fds ();
   /* First those that fork and go on: that wants a process of one thread. */
-  closed_standard_fds ();
   killed_manager ();
   no_pidfd ();
   signals_untouched ();
   g_thread_join (g_thread_new ("blocked", blocked_main, NULL));
   children_of_others ();
-  child_sees (FALSE, "0 1 2 3 ");
-  child_sees (TRUE, "0 1 2 3 4 ");
-  all_close_on_exec ();
   killed_producer ();
   many ();
-  nothing_leaks ();
   return done_testing ();
 }

@@ -212,7 +212,8 @@ deaf (void)
 {
   char byte = 'x';
   g_autofree char *path = at ("deaf");
-  IowRelay *relay = relay_on (fake_helper, IOW_DIRECTION_SAVE, path, &error, "nonblock", TRUE, NULL);
+  IowRelay *relay
+    = relay_on (fake_helper, IOW_DIRECTION_SAVE, path, &error, "nonblock", TRUE, NULL);
   gsize n = 0;
   gint64 before;
 
@@ -247,7 +248,6 @@ commit_main (gpointer data)
 static void
 committing (void)
 {
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autofree char *fifo = at ("slow");
   IowRelay *relay;
   struct call call;

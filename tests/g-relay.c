@@ -142,8 +142,9 @@ save_properties (void)
 
   (void) stat (path, &before);
   relay = relay_on (real_helper, IOW_DIRECTION_SAVE, path, &error, "mode", 0640, "cache",
-                    IOW_CACHE_MODE_KEEP, "sync", IOW_SYNC_MODE_NONE, "nonblock", TRUE, "buffer-size",
-                    G_GUINT64_CONSTANT (65536), "expect-length", G_GINT64_CONSTANT (4), NULL);
+                    IOW_CACHE_MODE_KEEP, "sync", IOW_SYNC_MODE_NONE, "nonblock", TRUE,
+                    "buffer-size", G_GUINT64_CONSTANT (65536), "expect-length",
+                    G_GINT64_CONSTANT (4), NULL);
   if (!relay)
     bail_out ("%s", error->message);
   ok (fcntl (iow_relay_get_fd (relay), F_GETFL) & O_NONBLOCK, "nonblock makes the descriptor so");
@@ -207,7 +208,7 @@ stolen (void)
   (void) unlink (path);
 }
 
-/* ---- restores and descriptors ----------------------------------------------------------------- */
+/* ---- restores and descriptors ------------------------------------------------------ */
 
 static void
 restores (void)
