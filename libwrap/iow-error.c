@@ -12,7 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-G_DEFINE_QUARK (iow-error-quark, iow_error)
+/* Not G_DEFINE_QUARK(), which sets its variable without any order. */
+GQuark
+iow_error_quark (void)
+{
+  static gsize quark;
+
+  if (g_once_init_enter (&quark))
+    g_once_init_leave (&quark, g_quark_from_static_string ("iow-error-quark"));
+  return (GQuark) quark;
+}
 
 /* Only so that the table below can be made from status.h, whose column names
  * a code for every outcome. */
