@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # run-all.sh - installs what is missing, builds with both compilers, and runs
-# every test there is: the suite, the sanitizers, valgrind, real QEMU, real
-# libvirt, and the suite of the tarball.
+# the suite, real QEMU and real libvirt.  The sanitizers, valgrind and the
+# tarball have make targets of their own: HACKING.md.
 #
 # The last line counts what the TAP results say: "N passed, N failed, N skipped".
 # A skip is a failure here: IOH_NO_SKIP=1.
@@ -56,13 +56,6 @@ check () { # DIRECTORY MAKE-ARGUMENTS...
   make -C "$dir" -j"$jobs" "$@"
 }
 
-# The tarball builds, installs and removes; its suite is a sample, since the
-# whole one has just run.
-distcheck () { # DIRECTORY
-  make -C "$out/$1" -j"$jobs" distcheck DISTCHECK_CONFIGURE_FLAGS=--enable-werror \
-    TESTS='tests/t-outcome.sh tests/s-options.sh'
-}
-
 # Automake's .trs files hold one ":test-result:" line for each TAP line.
 count () {
   find "$out" -name '*.trs' -exec grep -ahE '^:test-result: '"$1" {} + 2>/dev/null | wc -l
@@ -78,13 +71,6 @@ step 'check-qemu' check gcc check-qemu
 step 'check-libvirt' check gcc check-libvirt
 step 'build with clang' build clang CC=clang
 step 'build the tests with clang' check clang check TESTS=
-step 'address and undefined sanitizers' build asan --enable-sanitizers=address,undefined CFLAGS='-O1 -g'
-step 'check with them' check asan check-sanitized
-step 'thread sanitizer' build tsan --enable-sanitizers=thread CFLAGS='-O1 -g'
-step 'check the threads' check tsan check-threads
-step 'build for valgrind' build valgrind CFLAGS='-O1 -g'
-step 'check-valgrind' check valgrind check-valgrind
-step 'distcheck' distcheck gcc
 
 say 'done'
 passed=$(count '(PASS|XFAIL)')
