@@ -379,6 +379,7 @@ main (int argc, char **argv)
 
   sigemptyset (&none);
   sigprocmask (SIG_SETMASK, &none, NULL);
+  alarm (120); /* a test that dies leaves nothing behind for long */
   if (argc < 4)
     return 2;
   direction = argv[1];
