@@ -79,8 +79,11 @@ remove_temporary (const struct ioh_controller *c)
 static void
 write_record (const struct ioh_job *job, const struct ioh_result *result)
 {
-  struct json_object *record = ioh_result_record (result);
+  struct json_object *record;
 
+  if (!job->result && job->result_fd < 0 && !job->result_dir)
+    return;
+  record = ioh_result_record (result);
   ioh_result_write (job, record);
   json_object_put (record);
 }

@@ -12,6 +12,7 @@
 #include "iohelper/control.h"
 #include "iohelper/controller.h"
 
+#include "iohelper/clock.h"
 #include "iohelper/command.h"
 #include "iohelper/launch.h"
 #include "iohelper/tunables.h"
@@ -22,7 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
@@ -30,21 +30,6 @@ static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
 #define N_HANDLED (sizeof handled / sizeof handled[0])
 
 _Static_assert (N_HANDLED == IOH_CONTROLLER_SIGNALS, "one event for each signal");
-
-static double
-now (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
-
-static struct timeval
-milliseconds (unsigned ms)
-{
-  return (struct timeval) { .tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000 };
-}
 
 static bool
 command_runs (const struct ioh_controller *c)
@@ -67,7 +52,7 @@ static void
 on_nudge (evutil_socket_t fd, short what, void *ctx)
 {
   struct ioh_controller *c = ctx;
-  struct timeval again = milliseconds (IOH_NUDGE_MS);
+  struct timeval again = ioh_milliseconds (IOH_NUDGE_MS);
 
   (void) fd;
   (void) what;
@@ -99,7 +84,7 @@ static void
 on_command_late (evutil_socket_t fd, short what, void *ctx)
 {
   struct ioh_controller *c = ctx;
-  struct timeval grace = milliseconds (IOH_KILL_GRACE_MS);
+  struct timeval grace = ioh_milliseconds (IOH_KILL_GRACE_MS);
 
   (void) fd;
   (void) what;
@@ -164,13 +149,16 @@ on_signal (evutil_socket_t number, short what, void *ctx)
 static void
 worker_ended (struct ioh_controller *c, int wait_status)
 {
-  struct timeval grace = milliseconds (IOH_COMMAND_GRACE_MS);
+  struct timeval grace = ioh_milliseconds (IOH_COMMAND_GRACE_MS);
 
   c->worker_gone = true;
   ioh_controller_drain (c);
   if (!c->worker_done)
     {
       c->worker_killed = true;
+      if (c->talk_error)
+        ioh_failure_errno (&c->own, IOH_END_HELPER, "talking to", "the data plane", IOH_NO_OFFSET,
+                           c->talk_error, NULL);
       if (!c->own.set)
         ioh_failure_text (&c->own, IOH_FAILED, IOH_END_HELPER, "relaying", IOH_NO_OFFSET,
                           "the data plane ended unexpectedly (%s %d) after %llu bytes",
@@ -233,11 +221,16 @@ own_failure (struct ioh_controller *c, const char *operation, int err)
   ioh_failure_errno (&c->own, IOH_END_HELPER, operation, "the relay", IOH_NO_OFFSET, err, NULL);
 }
 
-/* What libevent would print on stderr is no line of ours. */
+/* It may have told of a temporary file. */
 static void
-drop_log (int severity, const char *text)
+end_worker (struct ioh_controller *c)
 {
-  (void) severity, (void) text;
+  kill (c->worker, SIGKILL);
+  while (waitpid (c->worker, NULL, 0) < 0 && errno == EINTR)
+    ;
+  c->worker_gone = true;
+  ioh_controller_drain (c);
+  c->worker_killed = !c->worker_done;
 }
 
 static struct ioh_controller *starting;
@@ -250,7 +243,7 @@ on_fatal (int code)
 
   (void) code;
   own_failure (c, "starting events for", errno ? errno : EMFILE);
-  kill (c->worker, SIGKILL);
+  end_worker (c);
   stop_command (c, SIGKILL);
   _exit (ioh_controller_conclude (c));
 }
@@ -262,7 +255,7 @@ add_events (struct ioh_controller *c)
   struct sigaction hup;
   int bad = 0;
 
-  event_set_log_callback (drop_log);
+  event_set_log_callback (ioh_controller_drop_log);
   event_set_fatal_callback (on_fatal);
   starting = c;
   c->base = event_base_new ();
@@ -348,13 +341,15 @@ start (struct ioh_controller *c)
   if (e < 0)
     {
       own_failure (c, "starting events for", -e);
-      kill (c->worker, SIGKILL);
-      while (waitpid (c->worker, NULL, 0) < 0 && errno == EINTR)
-        ;
+      end_worker (c);
     }
   sigprocmask (SIG_SETMASK, &before, NULL);
-  if (pid < 0 || e < 0)
-    stop_command (c, SIGKILL);
+  if ((pid < 0 || e < 0) && command_runs (c))
+    {
+      stop_command (c, SIGKILL);
+      while (waitpid (c->command, NULL, 0) < 0 && errno == EINTR)
+        ;
+    }
   return pid >= 0 && e == 0;
 }
 
@@ -389,10 +384,10 @@ ioh_control_run (const struct ioh_job *job, int *signal)
   struct ioh_controller *c = &controller;
   int status;
 
-  c->began = now ();
+  c->began = ioh_now ();
   if (start (c))
     event_base_dispatch (c->base);
-  c->seconds = now () - c->began;
+  c->seconds = ioh_now () - c->began;
   status = ioh_controller_conclude (c);
   *signal = c->signal;
   stop (c);

@@ -24,6 +24,7 @@ struct ioh_controller
   bool worker_done;         /* its report is complete */
   bool worker_gone;         /* reaped */
   bool worker_killed;       /* ... without a report */
+  int talk_error;           /* errno of a message that was lost; 0: none */
   bool worker_stuck;        /* SIGKILL did not end it */
   int temp_dir;             /* directory of a named temporary file, or -1 */
 
@@ -62,6 +63,9 @@ void ioh_controller_join_manager (struct ioh_controller *c);
 
 /* Event on --commit-fd: a byte is a commit, its end a cancel. */
 void ioh_controller_on_commit_fd (evutil_socket_t fd, short what, void *ctx);
+
+/* What libevent would print on stderr is no line of ours. */
+void ioh_controller_drop_log (int severity, const char *text);
 
 /* conclude.c: a request that was refused before anything was started: one line
  * on stderr, and a record for the manager.  The exit status. */

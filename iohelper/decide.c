@@ -12,6 +12,24 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* Each would wait for the other for ever.  It may have reported all the same,
+ * which is looked at when it is gone. */
+static void
+lose_worker (struct ioh_controller *c, int err)
+{
+  c->talk_error = err;
+  kill (c->worker, SIGKILL);
+}
+
+static void
+tell_worker (struct ioh_controller *c, enum ioh_msg_type type)
+{
+  int r = ioh_msg_send (c->sock, type, 0, -1);
+
+  if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+    lose_worker (c, -r);
+}
+
 static void
 refuse_length (struct ioh_controller *c)
 {
@@ -43,7 +61,7 @@ ioh_controller_maybe_commit (struct ioh_controller *c)
       return;
     }
   c->commit_sent = true;
-  (void) ioh_msg_send (c->sock, IOH_MSG_COMMIT, 0, -1);
+  tell_worker (c, IOH_MSG_COMMIT);
 }
 
 static void
@@ -78,7 +96,7 @@ take_message (struct ioh_controller *c, const struct ioh_msg *msg, int fd)
       break;
     case IOH_MSG_WAIT:
       atomic_store (&c->shared->granted, msg->value + IOH_CREDIT_WINDOW);
-      (void) ioh_msg_send (c->sock, IOH_MSG_GRANT, 0, -1);
+      tell_worker (c, IOH_MSG_GRANT);
       break;
     case IOH_MSG_TEMP:
       if (c->temp_dir >= 0)
@@ -104,10 +122,14 @@ ioh_controller_drain (struct ioh_controller *c)
 
   while ((r = ioh_msg_receive (c->sock, &msg, &fd, false)) == 0)
     take_message (c, &msg, fd);
+  if (r == -EAGAIN || r == -EINTR)
+    return;
   /* At the pair's end the event would fire for ever; the worker's end is told
    * by SIGCHLD. */
-  if (r != -EAGAIN && r != -EINTR)
+  if (c->worker_event)
     event_del (c->worker_event);
+  if (r != -ENOTCONN && !c->worker_gone && !c->worker_done)
+    lose_worker (c, -r);
 }
 
 void
@@ -128,6 +150,13 @@ ioh_controller_on_commit_fd (evutil_socket_t fd, short what, void *ctx)
     }
   else
     c->cancel (c, "since --commit-fd was closed");
+}
+
+void
+ioh_controller_drop_log (int severity, const char *text)
+{
+  (void) severity;
+  (void) text;
 }
 
 static void

@@ -70,11 +70,11 @@ ioh_is_writable (int fd, int timeout_ms)
 
 /* A FIFO's other end may never come. */
 int
-ioh_open (const char *path, int flags, unsigned mode)
+ioh_openat (int dir_fd, const char *path, int flags, unsigned mode)
 {
   int fd;
 
-  while ((fd = open (path, flags | O_CLOEXEC, (mode_t) mode)) < 0)
+  while ((fd = openat (dir_fd, path, flags | O_CLOEXEC, (mode_t) mode)) < 0)
     {
       if (errno != EINTR)
         return -errno;
@@ -82,6 +82,12 @@ ioh_open (const char *path, int flags, unsigned mode)
         return -ECANCELED;
     }
   return fd;
+}
+
+int
+ioh_open (const char *path, int flags, unsigned mode)
+{
+  return ioh_openat (AT_FDCWD, path, flags, mode);
 }
 
 ssize_t

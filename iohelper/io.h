@@ -39,6 +39,7 @@ extern bool (*ioh_io_cancelled) (void);
 
 /* open(2) with O_CLOEXEC.  An fd or -errno. */
 int ioh_open (const char *path, int flags, unsigned mode);
+int ioh_openat (int dir_fd, const char *path, int flags, unsigned mode);
 
 /* False when FD takes nothing within TIMEOUT_MS: a reader that does not read
  * must not keep us from ending. */

@@ -45,9 +45,9 @@ open_parent (int dir_fd, const char *path, char base[NAME_MAX + 1])
     return -ENAMETOOLONG;
   memcpy (dir, path, len);
   dir[len] = '\0';
-  fd = openat (dir_fd, !slash ? "." : len == 0 ? "/" : dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  fd = ioh_openat (dir_fd, !slash ? "." : len == 0 ? "/" : dir, O_RDONLY | O_DIRECTORY, 0);
   if (fd < 0)
-    return -errno;
+    return fd;
   memmove (base, last, strlen (last) + 1);
   return fd;
 }
@@ -109,9 +109,9 @@ ioh_path_resolve (struct ioh_path *p, const char *path, bool no_follow, const ch
   *operation = "opening";
   /* The kernel follows the links here, and refuses those that
    * protected_symlinks forbids, also when the last one dangles. */
-  p->file_fd = open (path, O_PATH | O_CLOEXEC | (no_follow ? O_NOFOLLOW : 0));
-  if (p->file_fd < 0 && errno != ENOENT)
-    return -errno;
+  p->file_fd = ioh_open (path, O_PATH | (no_follow ? O_NOFOLLOW : 0), 0);
+  if (p->file_fd < 0 && p->file_fd != -ENOENT)
+    return p->file_fd;
   if (p->file_fd >= 0)
     {
       if (fstat (p->file_fd, &p->st) < 0)

@@ -6,6 +6,7 @@
 
 #include "iohelper/tempfile.h"
 
+#include "iohelper/io.h"
 #include "iohelper/path.h"
 
 #include <dirent.h>
@@ -54,7 +55,7 @@ make_name (char *name, size_t size, const char *base)
 int
 ioh_tempfile_unnamed (int dir_fd)
 {
-  int fd = openat (dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  int fd = ioh_openat (dir_fd, ".", O_TMPFILE | O_RDWR, 0600);
   char proc[IOH_PROC_FD_SIZE];
 
   /* It can only get a name through /proc: better to know now. */
@@ -70,9 +71,9 @@ ioh_tempfile_unnamed (int dir_fd)
     }
   /* EISDIR, EINVAL and ENOENT are what file systems answer that do not know
    * the flag. */
-  if (errno == EISDIR || errno == EINVAL || errno == ENOENT || errno == EOPNOTSUPP)
+  if (fd == -EISDIR || fd == -EINVAL || fd == -ENOENT)
     return -EOPNOTSUPP;
-  return -errno;
+  return fd;
 }
 
 /* True when NAME is certainly not FD's file any more: a sweep has removed it. */
@@ -100,14 +101,13 @@ ioh_tempfile_named (int dir_fd, const char *base, char *name, size_t size,
           *name = '\0';
           return -ECANCELED;
         }
-      fd = openat (dir_fd, name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-      if (fd < 0 && errno == EEXIST)
+      fd = ioh_openat (dir_fd, name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600);
+      if (fd == -EEXIST)
         continue;
       if (fd < 0)
         {
-          int err = errno;
           *name = '\0';
-          return -err;
+          return fd;
         }
       /* Between its birth and its lock a sweep may have taken it for a
        * leftover. */
