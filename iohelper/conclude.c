@@ -106,6 +106,7 @@ ioh_controller_conclude (struct ioh_controller *c)
     .data_plane = c->worker_stuck ? "stuck" : c->worker_killed ? "killed" : "ended",
     .worker_pid = c->worker_stuck ? c->worker : 0,
   };
+
   if (c->shared)
     {
       judge_consumer (c, &failure);

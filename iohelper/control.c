@@ -117,14 +117,14 @@ cancel (struct ioh_controller *c)
   return true;
 }
 
-static void
-cancel_because (struct ioh_controller *c, const char *why)
+bool
+ioh_controller_give_up (struct ioh_controller *c, enum ioh_outcome outcome, enum ioh_end end,
+                        const char *operation, const char *message)
 {
   if (c->own.set || !cancel (c))
-    return;
-  ioh_failure_text (&c->own, IOH_CANCELLED, IOH_END_HELPER, "cancelling", IOH_NO_OFFSET,
-                    "cancelled %s after %llu bytes", why,
-                    (unsigned long long) atomic_load (&c->shared->bytes));
+    return false;
+  ioh_failure_text (&c->own, outcome, end, operation, IOH_NO_OFFSET, "%s", message);
+  return true;
 }
 
 static void
@@ -137,8 +137,7 @@ on_signal (evutil_socket_t number, short what, void *ctx)
   if (c->own.set)
     return;
   snprintf (why, sizeof why, "by SIG%s", sigabbrev_np ((int) number));
-  cancel_because (c, why);
-  if (c->own.set)
+  if (ioh_controller_cancel (c, why))
     c->signal = (int) number;
   else if (c->worker_gone)
     on_command_late (-1, 0, c); /* the relay is over, its consumer is not */
@@ -176,6 +175,8 @@ worker_ended (struct ioh_controller *c, int wait_status)
 static void
 command_ended (struct ioh_controller *c, int wait_status)
 {
+  char message[80];
+
   c->command_status = ioh_command_status (wait_status);
   event_del (c->command_late);
   if (c->command_status == 0 || c->job->direction != IOH_SAVE)
@@ -183,11 +184,9 @@ command_ended (struct ioh_controller *c, int wait_status)
       ioh_controller_maybe_commit (c);
       return;
     }
-  if (c->own.set || c->worker_done || !cancel (c))
-    return;
-  ioh_failure_text (&c->own, IOH_FAILED, IOH_END_SOURCE, "running", IOH_NO_OFFSET,
-                    "the command that writes the stream ended with status %d",
-                    c->command_status);
+  snprintf (message, sizeof message, "the command that writes the stream ended with status %d",
+            c->command_status);
+  (void) ioh_controller_give_up (c, IOH_FAILED, IOH_END_SOURCE, "running", message);
 }
 
 static void
@@ -379,8 +378,7 @@ ioh_control_run (const struct ioh_job *job, int *signal)
   struct ioh_controller controller = { .job = job,
                                        .sock = -1,
                                        .temp_dir = -1,
-                                       .command_status = -1,
-                                       .cancel = cancel_because };
+                                       .command_status = -1 };
   struct ioh_controller *c = &controller;
   int status;
 

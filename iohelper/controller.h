@@ -49,8 +49,16 @@ struct ioh_controller
   struct event *nudge, *command_late, *worker_event, *commit_event;
   struct event *signals[IOH_CONTROLLER_SIGNALS];
   struct ioh_manager manager;
-  void (*cancel) (struct ioh_controller *c, const char *why); /* control.c's, for the others */
 };
+
+/* control.c: cancels the worker for a cause of our own, MESSAGE.  False, and
+ * nothing is done, when there is a cause already, the worker has reported, or
+ * the commit has begun. */
+bool ioh_controller_give_up (struct ioh_controller *c, enum ioh_outcome outcome, enum ioh_end end,
+                             const char *operation, const char *message);
+
+/* decide.c: the same on somebody's wish; WHY is a clause: "by SIGTERM". */
+bool ioh_controller_cancel (struct ioh_controller *c, const char *why);
 
 /* decide.c: takes all messages that the worker has sent. */
 void ioh_controller_drain (struct ioh_controller *c);

@@ -30,18 +30,26 @@ tell_worker (struct ioh_controller *c, enum ioh_msg_type type)
     lose_worker (c, -r);
 }
 
+bool
+ioh_controller_cancel (struct ioh_controller *c, const char *why)
+{
+  char message[120];
+
+  snprintf (message, sizeof message, "cancelled %s after %llu bytes", why,
+            (unsigned long long) atomic_load (&c->shared->bytes));
+  return ioh_controller_give_up (c, IOH_CANCELLED, IOH_END_HELPER, "cancelling", message);
+}
+
 static void
 refuse_length (struct ioh_controller *c)
 {
   bool more = c->eof_bytes > (uint64_t) c->manager_expects;
+  char message[120];
 
-  c->cancel (c, "since the lengths differ");
-  c->own.outcome = more ? IOH_TOO_LONG : IOH_TRUNCATED;
-  c->own.end = IOH_END_SOURCE;
-  snprintf (c->own.message, sizeof c->own.message,
-            "the stream has %llu bytes, and its manager expected %lld",
+  snprintf (message, sizeof message, "the stream has %llu bytes, and its manager expected %lld",
             (unsigned long long) c->eof_bytes, (long long) c->manager_expects);
-  snprintf (c->own.text, sizeof c->own.text, "%.200s", c->own.message);
+  (void) ioh_controller_give_up (c, more ? IOH_TOO_LONG : IOH_TRUNCATED, IOH_END_SOURCE,
+                                 "cancelling", message);
 }
 
 void
@@ -149,7 +157,7 @@ ioh_controller_on_commit_fd (evutil_socket_t fd, short what, void *ctx)
       ioh_controller_maybe_commit (c);
     }
   else
-    c->cancel (c, "since --commit-fd was closed");
+    (void) ioh_controller_cancel (c, "since --commit-fd was closed");
 }
 
 void
@@ -174,9 +182,7 @@ on_manager_commit (void *ctx, int64_t expected)
 static void
 on_manager_cancel (void *ctx, const char *why)
 {
-  struct ioh_controller *c = ctx;
-
-  c->cancel (c, why);
+  (void) ioh_controller_cancel (ctx, why);
 }
 
 void

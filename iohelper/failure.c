@@ -25,6 +25,13 @@ ioh_errno_name (int err)
   return number;
 }
 
+/* A name may hold them, a line may not. */
+static char
+printable (char c)
+{
+  return (unsigned char) c < 0x20 || c == 0x7f ? '?' : c;
+}
+
 const char *
 ioh_quote (char *buf, unsigned long size, const char *name)
 {
@@ -32,10 +39,7 @@ ioh_quote (char *buf, unsigned long size, const char *name)
 
   buf[n++] = '\'';
   for (; *name && n + 2 < size; name++)
-    {
-      unsigned char c = (unsigned char) *name;
-      buf[n++] = (c < 0x20 || c == 0x7f) ? '?' : (char) c;
-    }
+    buf[n++] = printable (*name);
   buf[n++] = '\'';
   buf[n] = '\0';
   return buf;
@@ -138,7 +142,6 @@ ioh_failure_text (struct ioh_failure *f, enum ioh_outcome outcome, enum ioh_end 
   vsnprintf (f->message, sizeof f->message, format, ap);
   va_end (ap);
   for (char *p = f->message; *p; p++)
-    if ((unsigned char) *p < 0x20 || *p == 0x7f)
-      *p = '?'; /* one line, whatever was in a name */
+    *p = printable (*p);
   snprintf (f->text, sizeof f->text, "%.*s", (int) sizeof f->text - 1, f->message);
 }
