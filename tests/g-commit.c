@@ -13,44 +13,9 @@
 #include <unistd.h>
 
 #define SIZE ((gsize) 3 << 20 | 777)
-#define OLD "the old content"
 
 static GError *error;
 static guint8 *data;
-
-static IowRelay *
-save (const char *path)
-{
-  IowRelay *relay = relay_on (real_helper, IOW_DIRECTION_SAVE, path, &error, NULL);
-
-  if (!relay)
-    bail_out ("%s", error->message);
-  return relay;
-}
-
-static void
-feed (IowRelay *relay, gsize n)
-{
-  gsize moved;
-
-  if (!iow_fd_write_all (iow_relay_get_fd (relay), data, n, &moved, NULL, &error))
-    bail_out ("%s", error->message);
-}
-
-static gboolean
-is_old (const char *path)
-{
-  return file_is (path, OLD, strlen (OLD));
-}
-
-static char *
-old_file (const char *name)
-{
-  char *path = at (name);
-
-  put_file (path, OLD, strlen (OLD));
-  return path;
-}
 
 /* Is PATH all that its directory has? */
 static gboolean
@@ -67,7 +32,7 @@ static void
 commits (void)
 {
   g_autofree char *path = old_file ("vm"), *record = NULL, *evidence = NULL, *cache = NULL;
-  g_autoptr (IowRelay) relay = save (path);
+  g_autoptr (IowRelay) relay = save_to (path);
 
   is_int (iow_relay_get_outcome (relay), IOW_OUTCOME_UNDECIDED, "a relay begins undecided");
   ok (fcntl (iow_relay_get_fd (relay), F_GETFD) & FD_CLOEXEC, "its descriptor is close-on-exec");
@@ -75,7 +40,7 @@ commits (void)
   is_int ((intmax_t) iow_relay_get_pipe_size (relay),
           fcntl (iow_relay_get_fd (relay), F_GETPIPE_SZ), "it says how large its pipe is");
   ok (!iow_relay_dup_record (relay), "there is no record before the end");
-  feed (relay, SIZE);
+  feed (relay, data, SIZE);
   ok (is_old (path), "the file keeps its old content while the stream comes");
   ok (iow_relay_commit (relay, SIZE, NULL, &error) && file_is (path, data, SIZE),
       "a commit with the right length puts the whole stream in place");
@@ -103,9 +68,9 @@ static void
 wrong_length (gint64 delta, int code, IowOutcome outcome, const char *what)
 {
   g_autofree char *path = old_file ("vm"), *message = NULL;
-  g_autoptr (IowRelay) relay = save (path);
+  g_autoptr (IowRelay) relay = save_to (path);
 
-  feed (relay, 100000);
+  feed (relay, data, 100000);
   ok (!iow_relay_commit (relay, 100000 + delta, NULL, &error), "a stream that is %s fails", what);
   message = g_strdup (error ? error->message : "");
   is_error (&error, IOW_ERROR, code, "with the error for it: %s", message);
@@ -123,9 +88,9 @@ static void
 never_commits (const char *what, void (*leave) (IowRelay *relay))
 {
   g_autofree char *path = old_file ("vm");
-  IowRelay *relay = save (path);
+  IowRelay *relay = save_to (path);
 
-  feed (relay, SIZE);
+  feed (relay, data, SIZE);
   leave (relay);
   g_object_unref (relay);
   ok (eventually (no_children, NULL), "after %s, the helper ends and is reaped", what);
@@ -196,7 +161,7 @@ writer_open (void)
                                          "commit-grace-ms", 100u, NULL);
   int twin = fcntl (iow_relay_get_fd (relay), F_DUPFD_CLOEXEC, 3);
 
-  feed (relay, SIZE);
+  feed (relay, data, SIZE);
   ok (!iow_relay_commit (relay, -1, NULL, &error),
       "a commit while somebody holds a write end fails");
   is_error (&error, IOW_ERROR, IOW_ERROR_WRITER_OPEN, "and says that a writer is open");
@@ -245,7 +210,7 @@ slow_storage (void)
                                          "commit-grace-ms", 50u, "wait-timeout-ms", 700u, NULL);
   pid_t helper = stop_helper ();
 
-  feed (relay, 65536);
+  feed (relay, data, 65536);
   ok (!iow_relay_commit (relay, -1, NULL, &error),
       "a commit that waits for storage ends with its time limit");
   is_error (&error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT, "which is not taken for an open writer");
@@ -258,20 +223,12 @@ slow_storage (void)
 
 /* ---- waits that are given up ------------------------------------------------------------ */
 
-static gpointer
-cancel_later (gpointer cancellable)
-{
-  g_usleep (50000);
-  g_cancellable_cancel (cancellable);
-  return NULL;
-}
-
 static void
 given_up (void)
 {
   g_autofree char *path = old_file ("vm");
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (IowRelay) relay = save (path);
+  g_autoptr (IowRelay) relay = save_to (path);
   int twin = fcntl (iow_relay_get_fd (relay), F_DUPFD_CLOEXEC, 3);
   GThread *thread = g_thread_new ("cancel", cancel_later, cancellable);
 
@@ -321,7 +278,7 @@ static void
 two_at_once (gboolean commit)
 {
   g_autofree char *path = old_file ("vm");
-  g_autoptr (IowRelay) relay = save (path);
+  g_autoptr (IowRelay) relay = save_to (path);
   int twin = fcntl (iow_relay_get_fd (relay), F_DUPFD_CLOEXEC, 3);
   struct call call = { relay, commit, FALSE, NULL };
   const char *what = commit ? "commit" : "wait";

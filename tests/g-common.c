@@ -230,3 +230,47 @@ is_error (GError **error, GQuark domain, int code, const char *format, ...)
   g_clear_error (error);
   return right;
 }
+
+char *
+old_file (const char *name)
+{
+  char *path = at (name);
+
+  put_file (path, OLD, strlen (OLD));
+  return path;
+}
+
+gboolean
+is_old (const char *path)
+{
+  return file_is (path, OLD, strlen (OLD));
+}
+
+IowRelay *
+save_to (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  IowRelay *relay = relay_on (real_helper, IOW_DIRECTION_SAVE, path, &error, NULL);
+
+  if (!relay)
+    bail_out ("%s", error->message);
+  return relay;
+}
+
+void
+feed (IowRelay *relay, const guint8 *data, gsize n)
+{
+  g_autoptr (GError) error = NULL;
+  gsize moved;
+
+  if (!iow_fd_write_all (iow_relay_get_fd (relay), data, n, &moved, NULL, &error))
+    bail_out ("%s", error->message);
+}
+
+gpointer
+cancel_later (gpointer cancellable)
+{
+  g_usleep (50000);
+  g_cancellable_cancel (cancellable);
+  return NULL;
+}

@@ -39,6 +39,22 @@ guint8 *pattern (gsize n, guint seed);
 void put_file (const char *path, const void *data, gsize n);
 gboolean file_is (const char *path, const void *data, gsize n);
 
+/* What was in a file before a save. */
+#define OLD "the old content"
+
+/* A file NAME of the private directory with OLD in it; its path. (transfer full) */
+char *old_file (const char *name);
+gboolean is_old (const char *path);
+
+/* A relay that saves to PATH with the real helper; ends the test without one. */
+IowRelay *save_to (const char *path);
+
+/* Writes N bytes of DATA to RELAY's pipe; ends the test where that fails. */
+void feed (IowRelay *relay, const guint8 *data, gsize n);
+
+/* A thread's function: cancels the GCancellable that it is given, a little later. */
+gpointer cancel_later (gpointer cancellable);
+
 /* How many entries DIR has. */
 int entries_in (const char *dir);
 

@@ -103,14 +103,6 @@ not_started (const char *way, int code, const char *words)
   gone ("it");
 }
 
-static gpointer
-cancel_later (gpointer cancellable)
-{
-  g_usleep (50000);
-  g_cancellable_cancel (cancellable);
-  return NULL;
-}
-
 /* The slowest test of the file: this helper hears no request, so it is killed
  * when it should have ended long ago. */
 static void

@@ -14,44 +14,9 @@
 #include <unistd.h>
 
 #define SIZE ((gsize) 3 << 20 | 777)
-#define OLD "the old content"
 
 static GError *error;
 static guint8 *data;
-
-static IowRelay *
-save (const char *path)
-{
-  IowRelay *relay = relay_on (real_helper, IOW_DIRECTION_SAVE, path, &error, NULL);
-
-  if (!relay)
-    bail_out ("%s", error->message);
-  return relay;
-}
-
-static void
-feed (IowRelay *relay, gsize n)
-{
-  gsize moved;
-
-  if (!iow_fd_write_all (iow_relay_get_fd (relay), data, n, &moved, NULL, &error))
-    bail_out ("%s", error->message);
-}
-
-static gboolean
-is_old (const char *path)
-{
-  return file_is (path, OLD, strlen (OLD));
-}
-
-static char *
-old_file (const char *name)
-{
-  char *path = at (name);
-
-  put_file (path, OLD, strlen (OLD));
-  return path;
-}
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
@@ -118,12 +83,12 @@ refusals (void)
 static void
 full_device (void)
 {
-  g_autoptr (IowRelay) relay = save ("/dev/full");
+  g_autoptr (IowRelay) relay = save_to ("/dev/full");
   IowEnd end;
   gint64 offset;
   int number;
 
-  feed (relay, 10);
+  feed (relay, data, 10);
   ok (!iow_relay_commit (relay, -1, NULL, &error), "a save to a full device fails");
   diag ("%s", error ? error->message : "");
   is_error (&error, IOW_ERROR, IOW_ERROR_NO_SPACE, "for want of space");
@@ -148,7 +113,7 @@ save_properties (void)
   if (!relay)
     bail_out ("%s", error->message);
   ok (fcntl (iow_relay_get_fd (relay), F_GETFL) & O_NONBLOCK, "nonblock makes the descriptor so");
-  feed (relay, 4);
+  feed (relay, data, 4);
   ok (iow_relay_commit (relay, -1, NULL, &error), "a save with many properties works");
   g_clear_error (&error);
   (void) stat (path, &after);
@@ -160,7 +125,7 @@ save_properties (void)
                     G_GINT64_CONSTANT (2), NULL);
   if (!relay)
     bail_out ("%s", error->message);
-  feed (relay, 1);
+  feed (relay, data, 1);
   ok (iow_relay_commit (relay, 1, NULL, &error), "a save in place works");
   g_clear_error (&error);
   (void) stat (path, &before);
@@ -176,13 +141,13 @@ odd_names (void)
   g_autoptr (IowRelay) relay = NULL;
 
   (void) !chdir (dir);
-  relay = save ("-");
-  feed (relay, 9);
+  relay = save_to ("-");
+  feed (relay, data, 9);
   ok (iow_relay_commit (relay, 9, NULL, &error) && file_is (path, data, 9),
       "a file named '-' is a file like any other");
   g_clear_object (&relay);
-  relay = save (raw);
-  feed (relay, 9);
+  relay = save_to (raw);
+  feed (relay, data, 9);
   ok (iow_relay_commit (relay, 9, NULL, &error) && file_is (raw, data, 9),
       "so is one whose name is not UTF-8");
   g_clear_error (&error);
@@ -195,7 +160,7 @@ static void
 stolen (void)
 {
   g_autofree char *path = at ("vm");
-  g_autoptr (IowRelay) relay = save (path);
+  g_autoptr (IowRelay) relay = save_to (path);
   int fd = iow_relay_steal_fd (relay);
 
   ok (fd >= 0 && iow_relay_get_fd (relay) == -1 && iow_relay_steal_fd (relay) == -1,
@@ -265,7 +230,7 @@ descriptors (void)
   if (!relay)
     bail_out ("%s", error->message);
   ok (fcntl (fd, F_GETFD) & FD_CLOEXEC, "the caller's descriptor stays open, and as it was");
-  feed (relay, SIZE);
+  feed (relay, data, SIZE);
   ok (iow_relay_commit (relay, SIZE, NULL, &error) && file_is (path, data, SIZE),
       "a save to a descriptor writes the whole stream to its file");
   g_clear_object (&relay);
