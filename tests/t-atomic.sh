@@ -231,11 +231,18 @@ if "${wrap[@]}" true; then
     begin "$file"
     [ "$(find "$d" -name '.vm.sav.iohelper-??????' -perm 600 | wc -l)" = 1 ] || return 1
     kill -KILL "$pid"
+    # Its worker is killed with it; an end of file before that would tidy up.
+    wait "$pid"
     finish
     wait_for 5 unheld || return 1
     is_old && [ "$(find "$d" -name '.vm.sav.iohelper-*' | wc -l)" = 1 ]
   }
-  unheld () { flock -n "$(echo "$d"/.vm.sav.iohelper-*)" true; }
+  unheld () # flock would make a file that is not there
+  {
+    local temp
+    temp=$(find "$d" -name '.vm.sav.iohelper-??????')
+    [ -n "$temp" ] && flock -n "$temp" true
+  }
   check "... SIGKILL leaves one temporary file, closed to others" killed
   touch "$d/.vm.sav.iohelper-mine" "$d/.other.iohelper-abcdef"
   new | saves "$file"
