@@ -30,8 +30,10 @@ evidence_of (const struct ioh_controller *c, enum ioh_outcome outcome)
 static enum ioh_target_state
 lost_target (const struct ioh_controller *c)
 {
+  bool placed = c->shared->report.target != IOH_TARGET_UNTOUCHED;
+
   if (atomic_load (&c->shared->decision) == IOH_DECIDED_COMMIT)
-    return IOH_TARGET_UNKNOWN;
+    return placed ? IOH_TARGET_UNSURE : IOH_TARGET_UNKNOWN;
   if (c->job->in_place || ioh_job_handed (c->job) || c->job->open_2011.used)
     return atomic_load (&c->shared->bytes) ? IOH_TARGET_PARTIAL : IOH_TARGET_UNKNOWN;
   return IOH_TARGET_UNTOUCHED;
@@ -62,6 +64,7 @@ add_consequence (const struct ioh_controller *c, struct ioh_failure *failure,
   char quoted[512];
   const char *what = target == IOH_TARGET_UNTOUCHED ? "is as it was"
                      : target == IOH_TARGET_PARTIAL ? "holds a part of the stream"
+                     : target == IOH_TARGET_UNSURE  ? "is the new file, durability unknown"
                                                     : "is in an unknown state";
 
   if (c->job->direction == IOH_SAVE && failure->outcome == IOH_CANCELLED)
@@ -92,7 +95,8 @@ int
 ioh_controller_conclude (struct ioh_controller *c)
 {
   static const struct ioh_report nothing;
-  const struct ioh_report *report = c->worker_done ? &c->shared->report : &nothing;
+  bool reported = c->shared && ioh_worker_reported (c->shared);
+  const struct ioh_report *report = reported ? &c->shared->report : &nothing;
   struct ioh_failure failure = c->own.set ? c->own : report->failure;
   struct ioh_result result = {
     .job = c->job,
@@ -101,7 +105,9 @@ ioh_controller_conclude (struct ioh_controller *c)
     .signal = c->signal,
     .bytes = c->shared ? atomic_load (&c->shared->bytes) : 0,
     .seconds = c->seconds,
-    .target = c->worker_done ? report->target : c->worker ? lost_target (c) : IOH_TARGET_UNTOUCHED,
+    .target = reported     ? (enum ioh_target_state) report->target
+              : c->worker ? lost_target (c)
+                          : IOH_TARGET_UNTOUCHED,
     .command_status = c->command_status,
     .data_plane = c->worker_stuck ? "stuck" : c->worker_killed ? "killed" : "ended",
     .worker_pid = c->worker_stuck ? c->worker : 0,

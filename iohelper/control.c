@@ -31,119 +31,24 @@ static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
 
 _Static_assert (N_HANDLED == IOH_CONTROLLER_SIGNALS, "one event for each signal");
 
-static bool
-command_runs (const struct ioh_controller *c)
-{
-  return c->command > 0 && c->command_status < 0;
-}
-
-static void
-leave_if_over (struct ioh_controller *c)
-{
-  if ((c->worker_gone || c->worker_stuck) && (!command_runs (c) || c->command_stuck))
-    event_base_loopbreak (c->base);
-}
-
-/* ---- cancelling --------------------------------------------------------------------- */
-
-/* Nudges the worker out of blocking calls until it leaves; then kills it; then
- * leaves without it. */
-static void
-on_nudge (evutil_socket_t fd, short what, void *ctx)
-{
-  struct ioh_controller *c = ctx;
-  struct timeval again = ioh_milliseconds (IOH_NUDGE_MS);
-
-  (void) fd;
-  (void) what;
-  c->cancelled_ms += IOH_NUDGE_MS;
-  if (c->worker_gone)
-    return;
-  if (c->cancelled_ms < IOH_CANCEL_GRACE_MS)
-    kill (c->worker, IOH_NUDGE_SIGNAL);
-  else if (c->cancelled_ms < IOH_CANCEL_GRACE_MS + IOH_KILL_GRACE_MS)
-    kill (c->worker, SIGKILL);
-  else
-    {
-      c->worker_stuck = true;
-      leave_if_over (c);
-      return;
-    }
-  event_add (c->nudge, &again);
-}
-
-static void
-stop_command (struct ioh_controller *c, int number)
-{
-  if (command_runs (c))
-    kill (c->command, number);
-}
-
-/* COMMAND outlived its pipe. */
-static void
-on_command_late (evutil_socket_t fd, short what, void *ctx)
-{
-  struct ioh_controller *c = ctx;
-  struct timeval grace = ioh_milliseconds (IOH_KILL_GRACE_MS);
-
-  (void) fd;
-  (void) what;
-  if (!command_runs (c))
-    return;
-  if (c->command_killed)
-    {
-      c->command_stuck = true;
-      leave_if_over (c);
-      return;
-    }
-  c->command_killed = c->command_warned;
-  stop_command (c, c->command_warned ? SIGKILL : SIGTERM);
-  c->command_warned = true;
-  event_add (c->command_late, &grace);
-}
-
-/* False when the commit has begun: then it is carried through. */
-static bool
-cancel (struct ioh_controller *c)
-{
-  int undecided = IOH_UNDECIDED;
-
-  if (c->worker_done
-      || !atomic_compare_exchange_strong (&c->shared->decision, &undecided, IOH_DECIDED_CANCEL))
-    return undecided == IOH_DECIDED_CANCEL;
-  on_command_late (-1, 0, c);
-  if (!c->worker_gone)
-    on_nudge (-1, 0, c);
-  return true;
-}
-
-bool
-ioh_controller_give_up (struct ioh_controller *c, enum ioh_outcome outcome, enum ioh_end end,
-                        const char *operation, const char *message)
-{
-  if (c->own.set || !cancel (c))
-    return false;
-  ioh_failure_text (&c->own, outcome, end, operation, IOH_NO_OFFSET, "%s", message);
-  return true;
-}
-
-static void
-on_signal (evutil_socket_t number, short what, void *ctx)
-{
-  struct ioh_controller *c = ctx;
-  char why[40];
-
-  (void) what;
-  if (c->own.set)
-    return;
-  snprintf (why, sizeof why, "by SIG%s", sigabbrev_np ((int) number));
-  if (ioh_controller_cancel (c, why))
-    c->signal = (int) number;
-  else if (c->worker_gone)
-    on_command_late (-1, 0, c); /* the relay is over, its consumer is not */
-}
-
 /* ---- children ------------------------------------------------------------------------- */
+
+static void
+lost_worker (struct ioh_controller *c, int wait_status)
+{
+  c->worker_killed = true;
+  if (c->talk_error)
+    ioh_failure_errno (&c->own, IOH_END_HELPER, "talking to", "the data plane", IOH_NO_OFFSET,
+                       c->talk_error, NULL);
+  ioh_controller_blame_late (c);
+  if (!c->own.set)
+    ioh_failure_text (&c->own, IOH_FAILED, IOH_END_HELPER, "relaying", IOH_NO_OFFSET,
+                      "the data plane ended unexpectedly (%s %d) after %llu bytes",
+                      WIFSIGNALED (wait_status) ? "signal" : "status",
+                      WIFSIGNALED (wait_status) ? WTERMSIG (wait_status)
+                                                : WEXITSTATUS (wait_status),
+                      (unsigned long long) atomic_load (&c->shared->bytes));
+}
 
 static void
 worker_ended (struct ioh_controller *c, int wait_status)
@@ -152,23 +57,12 @@ worker_ended (struct ioh_controller *c, int wait_status)
 
   c->worker_gone = true;
   ioh_controller_drain (c);
-  if (!c->worker_done)
-    {
-      c->worker_killed = true;
-      if (c->talk_error)
-        ioh_failure_errno (&c->own, IOH_END_HELPER, "talking to", "the data plane", IOH_NO_OFFSET,
-                           c->talk_error, NULL);
-      if (!c->own.set)
-        ioh_failure_text (&c->own, IOH_FAILED, IOH_END_HELPER, "relaying", IOH_NO_OFFSET,
-                          "the data plane ended unexpectedly (%s %d) after %llu bytes",
-                          WIFSIGNALED (wait_status) ? "signal" : "status",
-                          WIFSIGNALED (wait_status) ? WTERMSIG (wait_status)
-                                                    : WEXITSTATUS (wait_status),
-                          (unsigned long long) atomic_load (&c->shared->bytes));
-    }
+  c->worker_killed = !WIFEXITED (wait_status) || WEXITSTATUS (wait_status) != 0;
+  if (!ioh_worker_reported (c->shared))
+    lost_worker (c, wait_status);
   /* A producer without a relay has no business; a consumer may still be at
    * work on what it got. */
-  if (command_runs (c) && c->job->direction == IOH_SAVE && !c->command_warned)
+  if (ioh_controller_command_runs (c) && c->job->direction == IOH_SAVE && !c->command_warned)
     event_add (c->command_late, &grace);
 }
 
@@ -199,9 +93,9 @@ on_child (evutil_socket_t number, short what, void *ctx)
   (void) what;
   if (!c->worker_gone && waitpid (c->worker, &status, WNOHANG) == c->worker)
     worker_ended (c, status);
-  if (command_runs (c) && waitpid (c->command, &status, WNOHANG) == c->command)
+  if (ioh_controller_command_runs (c) && waitpid (c->command, &status, WNOHANG) == c->command)
     command_ended (c, status);
-  leave_if_over (c);
+  ioh_controller_leave_if_over (c);
 }
 
 /* ---- starting ---------------------------------------------------------------------------- */
@@ -229,7 +123,7 @@ end_worker (struct ioh_controller *c)
     ;
   c->worker_gone = true;
   ioh_controller_drain (c);
-  c->worker_killed = !c->worker_done;
+  c->worker_killed = !ioh_worker_reported (c->shared);
 }
 
 static struct ioh_controller *starting;
@@ -243,7 +137,7 @@ on_fatal (int code)
   (void) code;
   own_failure (c, "starting events for", errno ? errno : EMFILE);
   end_worker (c);
-  stop_command (c, SIGKILL);
+  ioh_controller_stop_command (c, SIGKILL);
   _exit (ioh_controller_conclude (c));
 }
 
@@ -260,8 +154,8 @@ add_events (struct ioh_controller *c)
   c->base = event_base_new ();
   if (!c->base)
     return -ENOMEM;
-  c->nudge = event_new (c->base, -1, 0, on_nudge, c);
-  c->command_late = event_new (c->base, -1, 0, on_command_late, c);
+  c->nudge = event_new (c->base, -1, 0, ioh_controller_on_nudge, c);
+  c->command_late = event_new (c->base, -1, 0, ioh_controller_on_command_late, c);
   c->worker_event = event_new (c->base, c->sock, EV_READ | EV_PERSIST, on_worker_message, c);
   bad |= !c->nudge || !c->command_late || !c->worker_event
          || event_add (c->worker_event, NULL) < 0;
@@ -271,8 +165,8 @@ add_events (struct ioh_controller *c)
                    && hup.sa_handler == SIG_IGN;
       if (nohup)
         continue;
-      c->signals[i] = evsignal_new (c->base, handled[i], handled[i] == SIGCHLD ? on_child
-                                                                               : on_signal, c);
+      c->signals[i] = evsignal_new (c->base, handled[i],
+                                    handled[i] == SIGCHLD ? on_child : ioh_controller_on_signal, c);
       bad |= !c->signals[i] || event_add (c->signals[i], NULL) < 0;
     }
   if (job->commit_fd >= 0)
@@ -343,9 +237,9 @@ start (struct ioh_controller *c)
       end_worker (c);
     }
   sigprocmask (SIG_SETMASK, &before, NULL);
-  if ((pid < 0 || e < 0) && command_runs (c))
+  if ((pid < 0 || e < 0) && ioh_controller_command_runs (c))
     {
-      stop_command (c, SIGKILL);
+      ioh_controller_stop_command (c, SIGKILL);
       while (waitpid (c->command, NULL, 0) < 0 && errno == EINTR)
         ;
     }

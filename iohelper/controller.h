@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * controller.h - the controller's state, shared by control.c (the loop) and
- * the files that decide (decide.c) and conclude (conclude.c).
+ * the files that decide (decide.c), give up (cancel.c) and conclude
+ * (conclude.c).
  */
 #ifndef IOH_CONTROLLER_H
 #define IOH_CONTROLLER_H
@@ -21,9 +22,8 @@ struct ioh_controller
 
   pid_t worker;
   int sock;                 /* our end of the worker's pair */
-  bool worker_done;         /* its report is complete */
   bool worker_gone;         /* reaped */
-  bool worker_killed;       /* ... without a report */
+  bool worker_killed;       /* ... without a report, or by a signal */
   int talk_error;           /* errno of a message that was lost; 0: none */
   bool worker_stuck;        /* SIGKILL did not end it */
   int temp_dir;             /* directory of a named temporary file, or -1 */
@@ -43,7 +43,9 @@ struct ioh_controller
 
   struct ioh_failure own;   /* first cause, when it is ours */
   int signal;               /* that cancelled the relay */
-  unsigned cancelled_ms;    /* since the cancel */
+  struct ioh_failure late;  /* "own" if the worker does not end its commit in time */
+  int late_signal;
+  unsigned cancelled_ms;    /* since the cancel, or since "late" */
 
   struct event_base *base;
   struct event *nudge, *command_late, *worker_event, *commit_event;
@@ -51,14 +53,29 @@ struct ioh_controller
   struct ioh_manager manager;
 };
 
-/* control.c: cancels the worker for a cause of our own, MESSAGE.  False, and
+/* cancel.c: cancels the worker for a cause of our own, MESSAGE.  False, and
  * nothing is done, when there is a cause already, the worker has reported, or
  * the commit has begun. */
 bool ioh_controller_give_up (struct ioh_controller *c, enum ioh_outcome outcome, enum ioh_end end,
                              const char *operation, const char *message);
 
-/* decide.c: the same on somebody's wish; WHY is a clause: "by SIGTERM". */
+/* The same on somebody's wish; WHY is a clause: "by SIGTERM". */
 bool ioh_controller_cancel (struct ioh_controller *c, const char *why);
+
+/* The worker is lost without a report: was it for want of time? */
+void ioh_controller_blame_late (struct ioh_controller *c);
+
+bool ioh_controller_command_runs (const struct ioh_controller *c);
+void ioh_controller_stop_command (struct ioh_controller *c, int number);
+
+/* Ends the event loop once there is nothing more to wait for. */
+void ioh_controller_leave_if_over (struct ioh_controller *c);
+
+/* Events: a signal that asks for the end; the time of a worker that was told
+ * to leave, and of a COMMAND that has no pipe any more, is up. */
+void ioh_controller_on_signal (evutil_socket_t number, short what, void *ctx);
+void ioh_controller_on_nudge (evutil_socket_t fd, short what, void *ctx);
+void ioh_controller_on_command_late (evutil_socket_t fd, short what, void *ctx);
 
 /* decide.c: takes all messages that the worker has sent. */
 void ioh_controller_drain (struct ioh_controller *c);

@@ -30,16 +30,6 @@ tell_worker (struct ioh_controller *c, enum ioh_msg_type type)
     lose_worker (c, -r);
 }
 
-bool
-ioh_controller_cancel (struct ioh_controller *c, const char *why)
-{
-  char message[120];
-
-  snprintf (message, sizeof message, "cancelled %s after %llu bytes", why,
-            (unsigned long long) atomic_load (&c->shared->bytes));
-  return ioh_controller_give_up (c, IOH_CANCELLED, IOH_END_HELPER, "cancelling", message);
-}
-
 static void
 refuse_length (struct ioh_controller *c)
 {
@@ -112,9 +102,6 @@ take_message (struct ioh_controller *c, const struct ioh_msg *msg, int fd)
       c->temp_dir = fd;
       fd = -1;
       break;
-    case IOH_MSG_DONE:
-      c->worker_done = true;
-      break;
     default:
       break;
     }
@@ -136,7 +123,7 @@ ioh_controller_drain (struct ioh_controller *c)
    * by SIGCHLD. */
   if (c->worker_event)
     event_del (c->worker_event);
-  if (r != -ENOTCONN && !c->worker_gone && !c->worker_done)
+  if (r != -ENOTCONN && !c->worker_gone && !ioh_worker_reported (c->shared))
     lose_worker (c, -r);
 }
 

@@ -3,8 +3,8 @@
  * report.h - what really happened, as the worker saw it.
  *
  * Plain data without pointers: it lies in the memory that worker and
- * controller share.  The worker writes it, the controller reads it once the
- * worker has said DONE or is gone.
+ * controller share.  The worker writes it, the controller reads it once it is
+ * said to be complete; of a worker that was lost, "target" alone.
  */
 #ifndef IOH_REPORT_H
 #define IOH_REPORT_H
@@ -19,7 +19,8 @@
 struct ioh_report
 {
   struct ioh_failure failure;
-  enum ioh_target_state target;
+  _Atomic int target;           /* enum ioh_target_state; UNSURE from the instant that the
+                                 * name is there until its directory is synced */
   enum ioh_format format;
   bool proven;                  /* the stream's own end was recognised */
   char engine[16];

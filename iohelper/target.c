@@ -246,19 +246,17 @@ ioh_target_commit (struct ioh_target *t, enum ioh_sync sync, struct ioh_report *
     return not_placed (t, r);
   t->named = t->atomic = false;
   *t->temp_name = '\0';
-  report->target = IOH_TARGET_NEW;
-  if (sync != IOH_SYNC_FULL)
-    return 0;
-  r = ioh_sync (t->path.dir_fd, false, &synced);
+  report->target = IOH_TARGET_UNSURE;
+  r = sync == IOH_SYNC_FULL ? ioh_sync (t->path.dir_fd, false, &synced) : 0;
   if (r < 0)
     {
-      report->target = IOH_TARGET_UNSURE;
       report->synced = false;
       ioh_failure_errno (t->failure, IOH_END_DESTINATION, "syncing the directory of", t->job->file,
                          IOH_NO_OFFSET, -r, "the new file is in place");
       return -1;
     }
-  if (!synced)
+  report->target = IOH_TARGET_NEW;
+  if (sync == IOH_SYNC_FULL && !synced)
     ioh_report_warn (report, "the file system cannot sync directories");
   return 0;
 }

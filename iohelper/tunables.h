@@ -40,6 +40,11 @@
 #define IOH_CANCEL_GRACE_MS 1500
 #define IOH_KILL_GRACE_MS 400
 
+/* A signal that comes once the commit has begun: what is left is one rename
+ * and the sync of one directory, which on busy storage take seconds.  Killing
+ * a worker there leaves doubt, so it gets more time than a cancel. */
+#define IOH_COMMIT_GRACE_MS 5000
+
 /* After the relay has ended, how long COMMAND may take to end by itself once
  * its pipe is gone. */
 #define IOH_COMMAND_GRACE_MS 5000

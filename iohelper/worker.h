@@ -32,7 +32,8 @@ struct ioh_shared
   _Atomic uint64_t bytes;     /* accepted by the destination so far */
   _Atomic uint64_t granted;   /* the worker may go up to here */
   char temp_name[256];        /* a named temporary file exists; "" none */
-  struct ioh_report report;   /* valid after IOH_MSG_DONE */
+  _Atomic bool reported;      /* the report is complete */
+  struct ioh_report report;
 };
 
 enum ioh_msg_type
@@ -43,7 +44,6 @@ enum ioh_msg_type
   IOH_MSG_CREDIT,  /* half of the window is used up; no answer */
   IOH_MSG_WAIT,    /* all of it is: GRANT when "granted" is past the value */
   IOH_MSG_TEMP,    /* temp_name is set; carries the directory's descriptor */
-  IOH_MSG_DONE,    /* the report is complete */
   /* to the worker */
   IOH_MSG_GRANT,   /* answers one WAIT */
   IOH_MSG_COMMIT,  /* go ahead */
@@ -58,6 +58,13 @@ struct ioh_msg
 /* Runs in the worker process, never returns.  SOCK is its end of the pair. */
 _Noreturn void ioh_worker_main (const struct ioh_job *job, struct ioh_shared *shared, int sock,
                                 pid_t controller);
+
+/* It holds whatever becomes of the worker afterwards. */
+static inline bool
+ioh_worker_reported (struct ioh_shared *shared)
+{
+  return atomic_load_explicit (&shared->reported, memory_order_acquire);
+}
 
 struct ioh_worker
 {

@@ -38,6 +38,7 @@ aftermath ()
   if [ -e "$record" ]; then outcome=$(field outcome) target=$(field target); fi
   case $1-$outcome-$target-$now in
     *-committed-new-new | worker-failed-unknown-* | worker-failed-untouched-old | controller---*) ;;
+    'worker-failed-new, durability unknown-new') ;;
     *) echo "the record says '$outcome', '$target'; the file is $now; $(cat "$err")" ;;
   esac
   [ "$(left)" = 0 ] && return

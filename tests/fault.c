@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * fault.c - runs a program and makes chosen system calls of it fail, or kills
- * it there.
+ * or holds it there.
  *
  *   fault [--log=FILE] [--command] [FAULT]... -- PROGRAM [ARG...]
  *
@@ -11,7 +11,7 @@
  *              then on; CALL may be "any", which counts all calls, and
  *              read@KIND and write@KIND count those on a pipe, a socket, a file,
  *              a file of /proc, or another thing
- *     WHAT     the name of an errno, or KILL
+ *     WHAT     the name of an errno, KILL, or HOLD: it waits there for SIGKILL
  *   --command  PROGRAM's first child is a command that it runs, the second is
  *              its worker
  *   --log      a line "WHO CALL" for each call, "fault FAULT" for each fault
@@ -71,7 +71,8 @@ struct fault
   long call;           /* -1: any */
   const char *kind;    /* of the descriptor, or NULL: any */
   unsigned long first, last;
-  int err;             /* 0: kill */
+  int err;             /* 0: kill, or hold */
+  bool hold;
 };
 
 struct traced
@@ -79,6 +80,7 @@ struct traced
   pid_t pid;
   enum role role;
   bool begun;          /* its first stop has been seen */
+  bool held;           /* it is not let go on */
   int pending;         /* errno to put into the result of the call under way */
   unsigned long calls, count[CALLS_MAX];
   unsigned long by_kind[2][N_KINDS]; /* of read and write */
@@ -153,7 +155,8 @@ parse_fault (const char *text)
     give_up ("'%s' is neither N nor N+", number);
   if (*end)
     f->last = ~0ul;
-  f->err = strcmp (what, "KILL") == 0 ? 0 : errno_named (what);
+  f->hold = strcmp (what, "HOLD") == 0;
+  f->err = f->hold || strcmp (what, "KILL") == 0 ? 0 : errno_named (what);
 }
 
 static char **
@@ -248,10 +251,14 @@ on_entry (struct traced *t, long nr, int fd)
       if (f->role != t->role || (f->call >= 0 && f->call != nr) || n < f->first || n > f->last)
         continue;
       if (log_file)
-        fprintf (log_file, "fault %s\n", f->text);
-      if (f->err == 0)
+        {
+          fprintf (log_file, "fault %s\n", f->text);
+          fflush (log_file);
+        }
+      t->held = f->hold;
+      if (f->err == 0 && !f->hold)
         kill (t->pid, SIGKILL);
-      else if (nr != __NR_close)
+      else if (f->err != 0 && nr != __NR_close)
         fault_skip_call (t->pid);
       t->pending = f->err;
       return;
@@ -336,7 +343,7 @@ watch (pid_t program)
           continue;
         }
       number = on_stop (t, status);
-      if (number >= 0)
+      if (number >= 0 && !t->held)
         ptrace (PTRACE_SYSCALL, pid, 0, number);
     }
   return result;

@@ -5,7 +5,7 @@
 # leaves the old file; and nothing is committed of a stream whose writer died.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-need_cmd "$PYTHON" pgrep
+need_cmd "$PYTHON" pgrep strace
 
 file=$T/vm.sav record=$T/record err=$T/err
 field () { json "$record" "$1"; }
@@ -112,6 +112,55 @@ for direction in save restore; do
   check "SIGINT, a $direction that waits for the other end of a FIFO: dies of it" in_opening INT 2
 done
 check "SIGTERM, a save with a command: both end" in_command TERM 15
+
+# ---- once its commit has begun ----------------------------------------------------
+
+: "${FAULT:=$top_builddir/tests/fault}"
+
+# in_commit CALL NUMBER: SIGTERM while the worker is held at that call; prints
+# outcome, data plane, target, and which file is there.
+in_commit ()
+{
+  local began status controller
+  fresh
+  rm -f "$T/log"
+  "$FAULT" --log="$T/log" "worker:$1:$2:HOLD" -- "$IOHELPER" save --result="$record" "$file" \
+    < "$T/big" 2> "$err" &
+  pid=$!
+  wait_for 10 grep -q '^fault' "$T/log" || return 1
+  controller=$(pgrep -P "$pid")
+  began=$(now)
+  kill -TERM "$controller"
+  wait "$pid"
+  status=$?
+  [ "$status" = 143 ] || { echo "status $status"; return 1; }
+  [ $(($(now) - began)) -lt 8000000 ] || { echo "too slow"; return 1; }
+  grep -q "given up by SIGTERM while committing" "$err" || { cat "$err"; return 1; }
+  if cmp -s "$file" "$T/big"; then status=new; else status=$(cat "$file"); fi
+  echo "$(field outcome) $(field data_plane) '$(field target)' $status"
+  find "$T" -name '.*.iohelper-*' -delete
+}
+is "SIGTERM, a save that hangs in its rename: given up in time, the record says 'unknown'" \
+  "$(in_commit renameat 1)" "cancelled killed 'unknown' old"
+is "... that hangs in the sync of the directory: the new file is there, its durability unknown" \
+  "$(in_commit fsync 2)" "cancelled killed 'new, durability unknown' new"
+
+# A commit that comes to its end in time is a commit.
+slow_commit ()
+{
+  local controller
+  fresh
+  strace -f -o "$T/log" -e trace=fsync -e inject=fsync:delay_exit=1000000:when=2 \
+    "$IOHELPER" save --quiet --result="$record" "$file" < "$T/big" 2> "$err" &
+  pid=$!
+  wait_for 10 placed || return 1
+  controller=$(pgrep -P "$pid")
+  kill -TERM "$controller"
+  wait "$pid" || return 1
+  [ "$(field outcome) $(field exit_status) $(field target)" = "committed 0 new" ] && grep -q SIGTERM "$T/log"
+}
+placed () { cmp -s "$file" "$T/big"; }
+check "SIGTERM, a save whose last sync takes a while: committed all the same" slow_commit
 
 # ---- signals of the parent -----------------------------------------------------------
 
