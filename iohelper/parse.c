@@ -11,10 +11,10 @@
 #include <linux/kcmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
 
 /* One word beginning with "--" at argv[*I]; takes the next one for its value
  * where none follows '='. */
@@ -106,18 +106,47 @@ is_data_fd (const struct ioh_job *job, int fd)
          || (passes && same_open_file (fd, other));
 }
 
+/* For ACCESS: O_RDONLY, O_WRONLY or O_RDWR. */
 static bool
-check_side_fd (const struct ioh_job *job, const char *name, int fd, char *error)
+check_open (const char *name, int fd, int access, char *error)
 {
-  int flags;
+  int flags = fcntl (fd, F_GETFL), have = flags & O_ACCMODE;
 
-  if (fd < 0)
-    return true;
-  flags = fcntl (fd, F_GETFL);
   if (flags < 0 || (flags & O_PATH))
     return IOH_REFUSE (error, "--%s=%d: the descriptor is not open", name, fd);
+  if (have != access && have != O_RDWR)
+    return IOH_REFUSE (error, "--%s=%d: the descriptor is not open for %s", name, fd,
+                       have == O_RDONLY ? "writing" : "reading");
+  return true;
+}
+
+static bool
+check_side_fd (const struct ioh_job *job, const char *name, int fd, int access, char *error)
+{
+  if (fd < 0)
+    return true;
+  if (!check_open (name, fd, access, error))
+    return false;
   if (is_data_fd (job, fd))
     return IOH_REFUSE (error, "--%s=%d: the data go through that descriptor; use another", name, fd);
+  return true;
+}
+
+static bool
+check_manager (const struct ioh_job *job, char *error)
+{
+  int type = 0;
+  socklen_t size = sizeof type;
+
+  if (job->manager_fd < 0)
+    return true;
+  if (!check_side_fd (job, "manager-fd", job->manager_fd, O_RDWR, error))
+    return false;
+  if (getsockopt (job->manager_fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_STREAM)
+    return IOH_REFUSE (error, "--manager-fd=%d: the descriptor is no stream socket",
+                       job->manager_fd);
+  if (job->command || job->commit_fd >= 0)
+    return IOH_REFUSE (error, "--manager-fd goes with neither --commit-fd nor a command");
   return true;
 }
 
@@ -138,16 +167,17 @@ check_handed (const struct ioh_job *job, char *error)
 static bool
 check_job (const struct ioh_job *job, char *error)
 {
-  int stream = job->direction == IOH_SAVE ? 0 : 1;
+  bool save = job->direction == IOH_SAVE;
+  int stream = save ? STDIN_FILENO : STDOUT_FILENO;
 
   if (job->file_fd == stream)
     return IOH_REFUSE (error, "--fd=%d: that is the stream itself; use another", stream);
-  if (!check_side_fd (job, "result-fd", job->result_fd, error)
-      || !check_side_fd (job, "commit-fd", job->commit_fd, error)
-      || !check_side_fd (job, "manager-fd", job->manager_fd, error) || !check_handed (job, error))
+  if (job->file_fd >= 0 && !check_open ("fd", job->file_fd, save ? O_WRONLY : O_RDONLY, error))
     return false;
-  if (job->manager_fd >= 0 && (job->command || job->commit_fd >= 0))
-    return IOH_REFUSE (error, "--manager-fd goes with neither --commit-fd nor a command");
+  if (!check_side_fd (job, "result-fd", job->result_fd, O_WRONLY, error)
+      || !check_side_fd (job, "commit-fd", job->commit_fd, O_RDONLY, error)
+      || !check_manager (job, error) || !check_handed (job, error))
+    return false;
   if (job->expect_length != IOH_UNSET && job->expect_length > job->length)
     return IOH_REFUSE (error, "--expect-length is more than --length lets through");
   return true;

@@ -100,7 +100,16 @@ for fd in '' x -1 1x 99999999999; do
 done
 refused "--result-fd 77 open" save --result-fd=77 "$file"
 refused "--commit-fd 77 open" save --commit-fd=77 "$file"
-refused "not open" save --fd=77 "$file"
+exec 5< "$file" 6> "$T/six" 8<> "$T/eight"
+refused "--commit-fd=6 reading" save --commit-fd=6 "$file"
+refused "--result-fd=5 writing" save --result-fd=5 "$file"
+refused "--fd=77 not open" save --fd=77 "$file"
+refused "--fd=5 writing" save --fd=5 "$file"
+refused "--fd=6 reading" restore --fd=6 "$file"
+refused "--manager-fd=77 open" save --manager-fd=77 "$file"
+refused "--manager-fd=5 writing" save --manager-fd=5 "$file"
+refused "--manager-fd=8 socket" save --manager-fd=8 "$file"
+exec 5<&- 6>&- 8>&-
 refused "--result" save --result= "$file"
 
 # ---- what does not go together ---------------------------------------------------------
