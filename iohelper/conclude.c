@@ -126,8 +126,8 @@ ioh_controller_conclude (struct ioh_controller *c)
     }
   if (c->job->direction == IOH_SAVE && c->shared)
     result.evidence = evidence_of (c, result.outcome);
-  if (c->job->manager_fd >= 0 && c->manager.event)
-    ioh_manager_tell (&c->manager, IOH_WIRE_RESULT, ioh_result_record (&result));
+  if (c->job->manager_fd >= 0)
+    (void) ioh_manager_tell (c->job->manager_fd, IOH_WIRE_RESULT, ioh_result_record (&result));
   write_record (c->job, &result);
   ioh_log_result (&result);
   return ioh_result_status (&result);
@@ -147,13 +147,12 @@ ioh_controller_refuse (const struct ioh_job *job, const char *error)
     .command_status = -1,
     .data_plane = "ended",
   };
-  struct ioh_manager manager = { .fd = job->manager_fd };
   struct ioh_job record_only = *job;
   char why[IOH_WHY_MAX];
 
   ioh_failure_text (&failure, IOH_USAGE, IOH_END_HELPER, "parsing", IOH_NO_OFFSET, "%s", error);
   if (job->manager_fd >= 0)
-    ioh_manager_tell (&manager, IOH_WIRE_RESULT, ioh_result_record (&result));
+    (void) ioh_manager_tell (job->manager_fd, IOH_WIRE_RESULT, ioh_result_record (&result));
   /* An old record would pass for this run's; descriptors may be what is wrong. */
   record_only.result_fd = -1;
   if (job->result && ioh_result_prepare (job, why, sizeof why))

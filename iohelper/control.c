@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,6 +139,7 @@ on_fatal (int code)
   own_failure (c, "starting events for", errno ? errno : EMFILE);
   end_worker (c);
   ioh_controller_stop_command (c, SIGKILL);
+  free (c->reserve);
   _exit (ioh_controller_conclude (c));
 }
 
@@ -211,7 +213,8 @@ start (struct ioh_controller *c)
     if (side[i] > STDERR_FILENO)
       (void) fcntl (side[i], F_SETFD, FD_CLOEXEC);
   c->shared = ioh_launch_share ();
-  if (!c->shared)
+  c->reserve = malloc (IOH_RECORD_RESERVE);
+  if (!c->shared || !c->reserve)
     {
       own_failure (c, "allocating memory for", errno);
       return false;
@@ -246,6 +249,7 @@ start (struct ioh_controller *c)
   return pid >= 0 && e == 0;
 }
 
+/* Before the record is written: it needs the memory and the descriptors more. */
 static void
 stop (struct ioh_controller *c)
 {
@@ -262,8 +266,7 @@ stop (struct ioh_controller *c)
     event_base_free (c->base);
   if (c->sock >= 0)
     close (c->sock);
-  if (c->temp_dir >= 0)
-    close (c->temp_dir);
+  free (c->reserve);
 }
 
 int
@@ -280,8 +283,10 @@ ioh_control_run (const struct ioh_job *job, int *signal)
   if (start (c))
     event_base_dispatch (c->base);
   c->seconds = ioh_now () - c->began;
+  stop (c);
   status = ioh_controller_conclude (c);
   *signal = c->signal;
-  stop (c);
+  if (c->temp_dir >= 0)
+    close (c->temp_dir);
   return status;
 }

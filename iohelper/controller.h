@@ -18,6 +18,7 @@ struct ioh_controller
 {
   const struct ioh_job *job;
   struct ioh_shared *shared;
+  void *reserve;            /* memory for the record */
   double began, seconds;
 
   pid_t worker;

@@ -65,28 +65,37 @@ ioh_controller_maybe_commit (struct ioh_controller *c)
 static void
 tell_manager (struct ioh_controller *c, const char *event, struct json_object *object)
 {
-  if (c->job->manager_fd >= 0)
-    ioh_manager_tell (&c->manager, event, object);
-  else
-    json_object_put (object);
+  if (ioh_manager_tell (c->job->manager_fd, event, object) < 0)
+    (void) ioh_controller_give_up (c, IOH_FAILED, IOH_END_HELPER, "telling",
+                                   "no memory for a word to the manager");
+}
+
+static void
+tell_eof (struct ioh_controller *c)
+{
+  struct json_object *object = json_object_new_object ();
+
+  if (object)
+    json_object_object_add (object, IOH_KEY_BYTES, json_object_new_uint64 (c->eof_bytes));
+  tell_manager (c, IOH_WIRE_EOF, object);
 }
 
 static void
 take_message (struct ioh_controller *c, const struct ioh_msg *msg, int fd)
 {
-  struct json_object *object;
+  bool managed = c->job->manager_fd >= 0;
 
   switch (msg->type)
     {
     case IOH_MSG_READY:
-      tell_manager (c, IOH_WIRE_READY, NULL);
+      if (managed)
+        tell_manager (c, IOH_WIRE_READY, NULL);
       break;
     case IOH_MSG_EOF:
       c->eof = true;
       c->eof_bytes = msg->value;
-      object = json_object_new_object ();
-      json_object_object_add (object, IOH_KEY_BYTES, json_object_new_uint64 (msg->value));
-      tell_manager (c, IOH_WIRE_EOF, object);
+      if (managed)
+        tell_eof (c);
       ioh_controller_maybe_commit (c);
       break;
     case IOH_MSG_CREDIT:

@@ -107,7 +107,6 @@ on_readable (evutil_socket_t fd, short what, void *ctx)
 int
 ioh_manager_start (struct ioh_manager *m, struct event_base *base, int fd)
 {
-  m->fd = fd;
   m->input = evbuffer_new ();
   m->event = event_new (base, fd, EV_READ | EV_PERSIST, on_readable, m);
   if (!m->input || !m->event || event_add (m->event, NULL) < 0)
@@ -115,24 +114,31 @@ ioh_manager_start (struct ioh_manager *m, struct event_base *base, int fd)
   return 0;
 }
 
-void
-ioh_manager_tell (struct ioh_manager *m, const char *name, struct json_object *object)
+int
+ioh_manager_tell (int fd, const char *name, struct json_object *object)
 {
+  struct json_object *word = json_object_new_string (name);
   char *line = NULL;
   int n;
 
   if (!object)
     object = json_object_new_object ();
-  json_object_object_add (object, IOH_WIRE_EVENT, json_object_new_string (name));
+  if (!object || !word || json_object_object_add (object, IOH_WIRE_EVENT, word) < 0)
+    {
+      json_object_put (word);
+      json_object_put (object);
+      return -ENOMEM;
+    }
   n = asprintf (&line, "%s\n",
                 json_object_to_json_string_ext (object, JSON_C_TO_STRING_PLAIN
                                                           | JSON_C_TO_STRING_NOSLASHESCAPE));
   json_object_put (object);
-  if (n > 0)
-    while (send (m->fd, line, (size_t) n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
-      ;
-  if (n >= 0)
-    free (line);
+  if (n < 0)
+    return -ENOMEM;
+  while (send (fd, line, (size_t) n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
+    ;
+  free (line);
+  return 0;
 }
 
 void

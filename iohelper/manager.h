@@ -18,7 +18,6 @@ struct evbuffer;
 
 struct ioh_manager
 {
-  int fd;
   struct event *event;
   struct evbuffer *input;
   /* A commit was asked for; EXPECTED is -1 for any length. */
@@ -32,9 +31,10 @@ struct ioh_manager
 /* 0 or -ENOMEM. */
 int ioh_manager_start (struct ioh_manager *m, struct event_base *base, int fd);
 
-/* Sends {"event":NAME} with the members of OBJECT (NULL: none), taking the
- * reference.  A manager that is gone or does not read is not waited for. */
-void ioh_manager_tell (struct ioh_manager *m, const char *name, struct json_object *object);
+/* Sends {"event":NAME} over FD with the members of OBJECT (NULL: none), taking
+ * the reference.  A manager that is gone or does not read is not waited for.  0, or
+ * -ENOMEM. */
+int ioh_manager_tell (int fd, const char *name, struct json_object *object);
 
 void ioh_manager_stop (struct ioh_manager *m);
 

@@ -155,7 +155,7 @@ ioh_result_write (const struct ioh_job *job, struct json_object *record)
   char *text = NULL, name[PATH_MAX];
   int r;
 
-  if (asprintf (&text, "%s\n", json) < 0)
+  if (!record || !json || asprintf (&text, "%s\n", json) < 0)
     {
       complain (job, "any place", -ENOMEM);
       return;

@@ -112,6 +112,8 @@ error_object (const struct ioh_failure *f)
   if (!f)
     return NULL;
   o = json_object_new_object ();
+  if (!o)
+    return NULL;
   add_text (o, IOH_KEY_ERROR_END, end_words[f->end]);
   add_text (o, IOH_KEY_ERROR_OPERATION, f->operation);
   add_text (o, IOH_KEY_ERROR_ERRNO, f->err ? ioh_errno_name (f->err) : NULL);
@@ -154,7 +156,7 @@ add_warnings (struct json_object *o, const struct ioh_report *report)
   if (report->n_warnings == 0)
     return;
   list = json_object_new_array ();
-  for (unsigned i = 0; i < report->n_warnings; i++)
+  for (unsigned i = 0; list && i < report->n_warnings; i++)
     json_object_array_add (list, readable (report->warnings[i]));
   json_object_object_add (o, IOH_KEY_WARNINGS, list);
 }
@@ -184,6 +186,8 @@ ioh_result_record (const struct ioh_result *r)
 {
   struct json_object *o = json_object_new_object ();
 
+  if (!o)
+    return NULL;
   json_object_object_add (o, IOH_KEY_VERSION, json_object_new_int (IOH_RECORD_VERSION));
   add_text (o, IOH_KEY_PROGRAM, PACKAGE_STRING);
   add_text (o, IOH_KEY_MODE, mode_words[r->job->mode]);

@@ -30,7 +30,7 @@ struct ioh_result
 /* The exit status in JOB's mode: 0 or 1 for libvirt's forms. */
 int ioh_result_status (const struct ioh_result *result);
 
-/* The record; the caller owns the reference. */
+/* The record; the caller owns the reference.  NULL: no memory. */
 struct json_object *ioh_result_record (const struct ioh_result *result);
 
 /* Removes what an earlier run left as JOB's --result, so that no file means
@@ -38,7 +38,8 @@ struct json_object *ioh_result_record (const struct ioh_result *result);
  * later. */
 bool ioh_result_prepare (const struct ioh_job *job, char *error, size_t size);
 
-/* Writes the record wherever JOB wants it; what fails is one line on stderr. */
+/* Writes RECORD (NULL: there was no memory) wherever JOB wants it; what fails is
+ * one line on stderr. */
 void ioh_result_write (const struct ioh_job *job, struct json_object *record);
 
 #endif

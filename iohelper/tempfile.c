@@ -93,6 +93,7 @@ ioh_tempfile_named (int dir_fd, const char *base, char *name, size_t size,
 {
   for (int i = 0; i < ATTEMPTS; i++)
     {
+      bool contested, swept;
       int fd;
 
       make_name (name, size, base);
@@ -110,10 +111,13 @@ ioh_tempfile_named (int dir_fd, const char *base, char *name, size_t size,
           return fd;
         }
       /* Between its birth and its lock a sweep may have taken it for a
-       * leftover. */
-      (void) flock (fd, LOCK_EX | LOCK_NB);
-      if (!was_swept (fd, dir_fd, name))
+       * leftover.  Where there are no locks there is no sweep. */
+      contested = flock (fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+      swept = was_swept (fd, dir_fd, name);
+      if (!contested && !swept)
         return fd;
+      if (!swept)
+        (void) unlinkat (dir_fd, name, 0); /* which the sweep is about to do */
       close (fd);
     }
   *name = '\0';

@@ -49,6 +49,12 @@
  * its pipe is gone. */
 #define IOH_COMMAND_GRACE_MS 5000
 
+/* Kept for the record from the start, since a save that is done must be able to
+ * say so: its longest name with every byte escaped, twice while it grows.
+ * Below malloc's threshold for mappings (128 KiB), so that it stays ours when
+ * it is freed. */
+#define IOH_RECORD_RESERVE (120u << 10)
+
 /* How long the last words wait for a reader: a line on stderr, a record. */
 #define IOH_LAST_WORDS_MS 1000
 

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 need_cmd prlimit pgrep
 
-d=$T/d file=$T/d/vm err=$T/err
+d=$T/d file=$T/d/vm err=$T/err record=$T/record
 size=1200077
 mkdir "$d"
 "$FAKE_VM" write --kind=qemu --size=$size > "$T/stream"
@@ -17,7 +17,11 @@ with_old () { rm -rf "$d"; mkdir "$d"; cp "$T/old" "$file"; chmod 600 "$file"; }
 tidy () { [ "$(ls -A "$d")" = vm ]; }
 # The loader's own complaint, when there is no program yet.
 loader () { [ "$status" = 127 ] && grep -q 'error while loading shared libraries' "$err"; }
-said_why () { [ "$(grep -c '^iohelper: ' "$err")" = 1 ] && ! grep -qv '^iohelper: ' "$err"; }
+# One line; a second one only where the record could not be written either.
+said_why ()
+{
+  [ "$(grep '^iohelper: ' "$err" | grep -cv ': writing the record to ')" = 1 ] && ! grep -qv '^iohelper: ' "$err"
+}
 
 # FORM COMMAND...: one relay under a limit, COMMAND sets it; in $result:
 # done, refused, loader, or what is wrong.
@@ -26,15 +30,20 @@ relay ()
   local form=$1 got=$file
   shift
   with_old
+  rm -f "$record"
   status=0
   case $form in
-    save) run 20 "$@" "$IOHELPER" save "$file" < "$T/stream" 2> "$err" || status=$? ;;
-    restore) got=$T/out; run 20 "$@" "$IOHELPER" restore "$T/stream" > "$got" 2> "$err" || status=$? ;;
+    save) run 20 "$@" "$IOHELPER" save --result="$record" "$file" < "$T/stream" 2> "$err" || status=$? ;;
+    restore) got=$T/out; run 20 "$@" "$IOHELPER" restore --result="$record" "$T/stream" \
+      > "$got" 2> "$err" || status=$? ;;
     libvirt) : > "$file"; run 20 "$@" "$IOHELPER" "$file" 1 < "$T/stream" 1<> "$file" 2> "$err" || status=$? ;;
   esac
   if [ "$status" = 0 ]; then
     result='done'
     cmp -s "$got" "$T/stream" || result="status 0, and not the stream"
+    if [ "$form" != libvirt ] && ! grep -qE '"outcome":"(committed|delivered)"' "$record"; then
+      result="status 0, and no record of it: $(cat "$err")"
+    fi
   elif loader; then
     result=loader
   elif [ "$status" -gt 123 ]; then
@@ -65,7 +74,7 @@ from_nothing ()
       *) bad=$((bad + 1)); diag "$limit: $result" ;;
     esac
   done
-  is "$name, $form: done, or refused in a line and nothing touched" "$bad" 0
+  is "$name, $form: done with a record, or refused in a line and nothing touched" "$bad" 0
   is "... refused with the least, done with the most" "$((refused > 0)) $((worked > 0))" "1 1"
   diag "enough: $first"
 }
