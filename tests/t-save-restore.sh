@@ -231,12 +231,26 @@ is "... in one line that names the way out" "$(grep -c -e '--cache=direct' "$T/e
 
 # ---- more than 32 bits -----------------------------------------------------------------------
 
+# The source is sparse; what is saved of it is not.
 big=4294967297
 truncate -s "$big" "$T/disk/big"
-printf xyz | dd of="$T/disk/big" bs=1 seek=$((big - 3)) conv=notrunc 2> /dev/null
-"$IOHELPER" restore --cache=direct "$T/disk/big" | saves /dev/null
-is "a stream of 4 GiB + 1: all of it is counted" \
-  "${PIPESTATUS[*]} $(json "$T/record" bytes)" "0 0 $big"
+mark () { printf %s "$1" | dd of="$T/disk/big" bs=1 seek="$2" conv=notrunc 2> /dev/null; }
+mark abc $((2147483648 - 2))
+mark xyz $((big - 3))
+big_saved ()
+{
+  "$IOHELPER" restore --cache=direct "$T/disk/big" \
+    | saves --cache=direct --expect-length="$big" "$T/disk/saved" || return 1
+  echo "$(json "$T/record" bytes) $(stat -c %s "$T/disk/saved")"
+  [ "$(json "$T/record" bytes) $(stat -c %s "$T/disk/saved")" = "$big $big" ]
+}
+check "a stream of 4 GiB + 1 is saved with direct I/O" big_saved
+is "... every byte that is not zero is in it, and no other" \
+  "$("$IOHELPER" restore --cache=direct "$T/disk/saved" | tr -d '\0')" abcxyz
+is "... those at 2 GiB in their place" \
+  "$(restores --offset=$((2147483648 - 2)) --length=3 "$T/disk/saved")" abc
+is "... those at the end, too" "$(tail -c 3 "$T/disk/saved")" xyz
+rm -f "$T/disk/saved"
 is "restore beyond 4 GiB: the bytes at that offset" \
   "$(restores --offset=$((big - 3)) "$T/disk/big")" xyz
 printf 123 | saves --in-place --offset=$((big - 2)) "$T/disk/big"
