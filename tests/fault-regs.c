@@ -18,6 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if defined __x86_64__ || defined __aarch64__
+#define SUPPORTED
+#endif
+
 /* ---- names ------------------------------------------------------------------------ */
 
 #define ANYWHERE(X)                                                           \
@@ -45,12 +49,14 @@ static const struct
   long number;
   const char *name;
 } calls[] = {
+#ifdef SUPPORTED
 #define X(call) { __NR_##call, #call },
 #ifdef __NR_open
   OLD_MACHINES (X)
 #endif
   ANYWHERE (X)
 #undef X
+#endif
   { 451, "cachestat" }, /* the same on every machine, and newer than some headers */
 };
 
@@ -78,6 +84,8 @@ fault_call_name (long number)
 }
 
 /* ---- registers -------------------------------------------------------------------- */
+
+#ifdef SUPPORTED
 
 static bool
 get_registers (pid_t pid, struct user_regs_struct *regs)
@@ -152,8 +160,6 @@ fault_set_result (pid_t pid, long value)
 }
 
 #endif
-
-#ifdef BREAKPOINT
 
 bool
 fault_supported (void)
