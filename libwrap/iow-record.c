@@ -58,7 +58,6 @@ static void
 take_error (IowRecord *record, JsonObject *object)
 {
   JsonNode *node = json_object_get_member (object, IOH_KEY_ERROR);
-  const char *operation, *text;
   JsonObject *error;
   guint64 offset;
 
@@ -70,11 +69,6 @@ take_error (IowRecord *record, JsonObject *object)
   if (size_member (error, IOH_KEY_ERROR_OFFSET, &offset))
     record->error_offset = (gint64) offset;
   record->message = g_strdup (string_member (error, IOH_KEY_ERROR_MESSAGE));
-  operation = string_member (error, IOH_KEY_ERROR_OPERATION);
-  text = string_member (error, IOH_KEY_ERROR_TEXT);
-  /* No message: it named a file whose name is not UTF-8. */
-  if (!record->message && operation && text)
-    record->message = g_strdup_printf ("%s: %s", operation, text);
 }
 
 static char *

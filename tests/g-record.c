@@ -92,20 +92,6 @@ whole_record (void)
 }
 
 static void
-without_message (void)
-{
-  IowEvent event;
-
-  if (!parse ("{\"event\":\"result\",\"direction\":\"save\",\"outcome\":\"failed\",\"bytes\":0,"
-              "\"error\":{\"operation\":\"writing\",\"text\":\"No data\",\"message\":null}}",
-              &event))
-    bail_out ("%s", error->message);
-  is_str (event.record->message, "writing: No data",
-          "a cause whose line cannot be told is put together from its parts");
-  iow_record_free (event.record);
-}
-
-static void
 events (void)
 {
   IowEvent event;
@@ -198,7 +184,6 @@ main (void)
   g_common_start ();
   outcomes ();
   whole_record ();
-  without_message ();
   events ();
   nonsense ();
   errno_names ();

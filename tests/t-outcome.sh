@@ -141,6 +141,9 @@ assert error["errno"] == "ENOENT" and error["offset"] is None, error' "$record"
 odd=$T/$'od\xffd'
 new | saves "$odd"
 is "a file name that is not UTF-8 is null in the record" "$? $(field file)" "0 null"
+restores "$T"/$'\xff\xc3\xa9\xed\xa0\x80\xc3' > "$T/out"
+is "... and in a message, which is for people, each byte that is no character is '?'" \
+  "$(field error.message)" "opening '$T/?é????': No such file or directory"
 quoted=$T/$'q"\\\nq'
 new | saves "$quoted"
 is "quotes, backslashes and line ends in a name survive the record" "$(field file)" "$quoted"
