@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <syslog.h>
@@ -21,6 +20,8 @@
 
 #define CONF_FILE IOH_SYSCONFDIR "/iohelper/libvirt.conf"
 #define CONF_MAX 16384 /* bytes */
+
+static char text[CONF_MAX + 1]; /* the job's texts point into it */
 
 static void
 complain (const char *what)
@@ -42,7 +43,7 @@ trim (char *line)
   return line;
 }
 
-/* "name=value"; texts stay where they are, in the file's own buffer. */
+/* "name=value"; texts stay where they are. */
 static bool
 take_line (struct ioh_job *job, char *line, char error[IOH_OPTION_ERROR_MAX])
 {
@@ -62,7 +63,7 @@ take_line (struct ioh_job *job, char *line, char error[IOH_OPTION_ERROR_MAX])
 }
 
 static void
-apply (struct ioh_job *job, char *text)
+apply (struct ioh_job *job)
 {
   struct ioh_job changed = *job;
   char error[IOH_OPTION_ERROR_MAX], *next;
@@ -84,15 +85,12 @@ apply (struct ioh_job *job, char *text)
   *job = changed;
 }
 
-static char *borrowed; /* the job's texts point into it */
-
 void
 ioh_read_conf (struct ioh_job *job)
 {
   int fd = open (CONF_FILE, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   struct stat st;
   ssize_t n;
-  char *text;
 
   if (fd < 0)
     {
@@ -100,23 +98,18 @@ ioh_read_conf (struct ioh_job *job)
         complain (strerror (errno));
       return;
     }
-  text = malloc (CONF_MAX + 1);
   if (fstat (fd, &st) < 0 || !S_ISREG (st.st_mode))
     complain ("not a regular file");
   else if (st.st_uid != 0 || (st.st_mode & 022))
     complain ("it must belong to root and be writable by nobody else");
-  else if (text && (n = read (fd, text, CONF_MAX + 1)) >= 0)
+  else if ((n = read (fd, text, sizeof text)) < 0)
+    complain (strerror (errno));
+  else if (n > CONF_MAX)
+    complain ("it is too long");
+  else
     {
-      if (n > CONF_MAX)
-        complain ("it is too long");
-      else
-        {
-          text[n] = '\0';
-          apply (job, text);
-          borrowed = text;
-          text = NULL;
-        }
+      text[n] = '\0';
+      apply (job);
     }
-  free (text);
   close (fd);
 }

@@ -130,12 +130,9 @@ keep_for_controller (const struct ioh_job *job, int placeholder)
 void
 ioh_launch_drop_standard_fds (const struct ioh_job *job)
 {
-  int last = STDERR_FILENO, placeholder = open_placeholder ();
+  int placeholder = open_placeholder ();
 
-#ifdef IOH_SANITIZED
-  last = STDOUT_FILENO; /* where a sanitizer reports */
-#endif
-  for (int fd = STDIN_FILENO; fd <= last; fd++)
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (!is_data (job, fd))
       replace (fd, placeholder);
   if (placeholder >= 0)

@@ -14,7 +14,7 @@ size=1200077
 mkdir "$d"
 "$FAKE_VM" write --kind=qemu --size=$size > "$T/stream"
 "$FAKE_VM" write --size=500000 --seed=7 > "$T/old"
-export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}"
+no_leak_check
 
 with_old () { rm -rf "$d"; mkdir "$d"; cp "$T/old" "$file"; chmod 600 "$file"; }
 left () { find "$d" -name '.vm.iohelper-*' | wc -l; }

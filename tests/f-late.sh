@@ -15,7 +15,7 @@ mkdir "$d"
 "$FAKE_VM" write --kind=qemu --size=$size > "$T/stream"
 "$FAKE_VM" write --size=20000003 > "$T/long"
 "$FAKE_VM" write --size=500000 --seed=7 > "$T/old"
-export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}" # the leak checker traces, too
+no_leak_check
 
 with_old () { rm -rf "$d"; mkdir "$d"; cp "$T/old" "$file"; }
 is_old () { cmp "$file" "$T/old" && only; }

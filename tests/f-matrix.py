@@ -70,7 +70,7 @@ if SANITIZED:
 # the C library's own.
 QUIET = set("""wait4 mmap brk munmap mremap madvise mprotect futex exit exit_group execve getpid getppid gettid getuid
     geteuid getgid getegid kill rseq rt_sigprocmask rt_sigreturn set_robust_list set_tid_address arch_prctl
-    sysinfo uname clock_gettime tgkill""".split())
+    sysinfo uname clock_gettime tgkill sigaltstack""".split())
 # In the controller these are on libevent's own pipe for signals, which never
 # fails so: it is only read when there is something in it.
 OWN_PIPE = {("controller", "read@pipe"), ("controller", "write@pipe")}

@@ -36,7 +36,8 @@
   X (recvmsg) X (renameat) X (renameat2) X (rseq) X (rt_sigaction) X (rt_sigprocmask)            \
   X (rt_sigreturn) X (sendmsg) X (sendto) X (set_robust_list) X (set_tid_address) X (setpgid)    \
   X (setsid) X (socket) X (socketpair) X (statfs) X (statx) X (sync_file_range) X (tgkill)       \
-  X (timerfd_create) X (timerfd_settime) X (uname) X (unlinkat) X (wait4) X (waitid) X (write)   \
+  X (sigaltstack) X (timerfd_create) X (timerfd_settime) X (uname) X (unlinkat) X (wait4)        \
+  X (waitid) X (write)                                                                           \
   X (writev) X (clock_gettime) X (gettid) X (kcmp) X (sysinfo) X (fstatfs) X (newfstatat)
 
 #define OLD_MACHINES(X)                                                       \

@@ -17,6 +17,8 @@
 #   wait_for SECONDS COMMAND...          until COMMAND exits 0; 1 when the time is up
 #   json FILE KEY                        a value of a JSON record; KEY may be error.errno
 #   shim VAR=VALUE... COMMAND...         COMMAND with shim-io preloaded (SHIM_MAX=1 ...)
+#   empty_env [-C DIR] VAR=VALUE... COMMAND   COMMAND without the environment, 60 s
+#   no_leak_check                        from here on: leak checkers trace, and fail when traced
 #   loop_dev SIZE [SECTOR]               prints a new block device
 #   loop_fs TYPE SIZE [SECTOR]           prints where a new ext4, xfs or btrfs is mounted
 #   tmpfs SIZE                           prints where a new tmpfs is mounted
@@ -261,6 +263,20 @@ print(v if isinstance(v, str) else json.dumps(v))' "$1" "$2"
 shim ()
 {
   env ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}" LD_PRELOAD="$SHIM_IO" "$@"
+}
+
+# What a checker is told stays: where to put its report.
+empty_env ()
+{
+  local folder=.
+  if [ "$1" = -C ]; then folder=$2; shift 2; fi
+  run 60 env -i -C "$folder" ${ASAN_OPTIONS+"ASAN_OPTIONS=$ASAN_OPTIONS"} \
+    ${UBSAN_OPTIONS+"UBSAN_OPTIONS=$UBSAN_OPTIONS"} "$@"
+}
+
+no_leak_check ()
+{
+  export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}"
 }
 
 # ---- file systems -----------------------------------------------------------

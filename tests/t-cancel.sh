@@ -147,8 +147,9 @@ is "... that hangs in the sync of the directory: the new file is there, its dura
 
 # A commit that comes to its end in time is a commit.
 slow_commit ()
-{
+(
   local controller
+  no_leak_check
   fresh
   strace -f -o "$T/log" -e trace=fsync -e inject=fsync:delay_exit=1000000:when=2 \
     "$IOHELPER" save --quiet --result="$record" "$file" < "$T/big" 2> "$err" &
@@ -158,7 +159,7 @@ slow_commit ()
   kill -TERM "$controller"
   wait "$pid" || return 1
   [ "$(field outcome) $(field exit_status) $(field target)" = "committed 0 new" ] && grep -q SIGTERM "$T/log"
-}
+)
 placed () { cmp -s "$file" "$T/big"; }
 check "SIGTERM, a save whose last sync takes a while: committed all the same" slow_commit
 

@@ -15,7 +15,7 @@ stream=$T/stream image=$T/image err=$T/err
 "$FAKE_VM" write --kind=libvirt --size=1500001 > "$stream"
 
 # Where this build looks.
-strace -f -o "$T/trace" -e trace=openat "$IOHELPER" /x/y 1 < "$stream" > "$image"
+(no_leak_check; strace -f -o "$T/trace" -e trace=openat "$IOHELPER" /x/y 1 < "$stream" > "$image")
 conf=$(sed -n 's/.*"\(.*libvirt\.conf\)".*/\1/p' "$T/trace")
 [ -n "$conf" ] || bail_out "no libvirt.conf is looked for"
 folder=${conf%/*}
@@ -42,7 +42,7 @@ configure ()
   chmod 644 "$conf"
 }
 
-saves () { run 60 env -i LIBVIRT_LOG_OUTPUTS=1:stderr "$IOHELPER" /x/y 1 < "$stream" > "$image" 2> "$err"; }
+saves () { empty_env LIBVIRT_LOG_OUTPUTS=1:stderr "$IOHELPER" /x/y 1 < "$stream" > "$image" 2> "$err"; }
 whole () { cmp "$stream" "$image" && [ ! -s "$err" ]; }
 record () { json "$(echo "$T"/results/iohelper-*.json)" "$1"; }
 records () { find "$T/results" -type f | wc -l; }

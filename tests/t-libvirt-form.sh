@@ -13,7 +13,7 @@ stream=$T/stream image=$T/image out=$T/out err=$T/err
 name=/nonexistent/guest.save
 "$FAKE_VM" write --kind=libvirt --size="$size" > "$stream"
 
-bare () { run 60 env -C / -i LIBVIRT_LOG_OUTPUTS=1:stderr "$@" 2> "$err"; }
+bare () { empty_env -C / LIBVIRT_LOG_OUTPUTS=1:stderr "$@" 2> "$err"; }
 helper () { bare "$IOHELPER" "$@"; }
 # fds N=WHAT... -- ARGUMENTS: descriptors as given, see fds.py
 fds ()
@@ -51,7 +51,7 @@ check "... every byte is there, and nothing is on stderr" clean "$stream" "$out"
 
 traced ()
 {
-  strace -f -o "$T/trace" -e trace=%file "$IOHELPER" "$T/named" "$@"
+  (no_leak_check; strace -f -o "$T/trace" -e trace=%file "$IOHELPER" "$T/named" "$@")
 }
 printf 'not mine' > "$T/named"
 traced 1 < "$stream" > "$image" 2> "$err"
@@ -107,7 +107,7 @@ sigterm ()
 {
   local pid
   "$FAKE_VM" write --kind=libvirt --size="$size" --stall-at=500000 2> /dev/null > >(
-    cd / && exec env -i "$IOHELPER" "$name" 1 > "$image" 2> "$err") &
+    empty_env -C / "$IOHELPER" "$name" 1 > "$image" 2> "$err") &
   pid=$!
   wait_for 10 pgrep -f "^$IOHELPER $name 1" || return 1
   # All of it is in the pipe or taken out of it once the producer says "stalled".
@@ -159,12 +159,13 @@ done
 # No regular file of today refuses a flag that it took; the kernel can say EINVAL
 # to the first write as well.
 einval ()
-{
+(
+  no_leak_check
   bare "$PYTHON" "$top_srcdir/tests/fds.py" 0="pipe<$stream" 1="$image,wronly,creat,trunc,direct" \
     -- "$(command -v strace)" -f -o "$T/trace" -P "$image" -e trace=write,pwrite64 \
     -e inject=write,pwrite64:error=EINVAL:when=1 "$IOHELPER" "$name" 1 \
     && grep -q INJECTED "$T/trace"
-}
+)
 check "stock fault, O_DIRECT refused at the first write: it goes on without" einval
 check "... and every byte is there" cmp "$stream" "$image"
 if [ "$(id -u)" = 0 ]; then
