@@ -6,11 +6,11 @@
 
 #include "iohelper/controller.h"
 #include "iohelper/log.h"
+#include "iohelper/remove.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const char *
 evidence_of (const struct ioh_controller *c, enum ioh_outcome outcome)
@@ -58,7 +58,7 @@ judge_consumer (struct ioh_controller *c, struct ioh_failure *failure)
 /* What is left behind, in the words of a cancel. */
 static void
 add_consequence (const struct ioh_controller *c, struct ioh_failure *failure,
-                 enum ioh_target_state target)
+                 enum ioh_target_state target, bool temp_left)
 {
   size_t n = strlen (failure->message);
   char quoted[512];
@@ -68,15 +68,19 @@ add_consequence (const struct ioh_controller *c, struct ioh_failure *failure,
                                                     : "is in an unknown state";
 
   if (c->job->direction == IOH_SAVE && failure->outcome == IOH_CANCELLED)
-    snprintf (failure->message + n, sizeof failure->message - n, "; %s %s",
-              ioh_quote (quoted, sizeof quoted, c->job->file), what);
+    snprintf (failure->message + n, sizeof failure->message - n, "; %s %s%s",
+              ioh_quote (quoted, sizeof quoted, c->job->file), what,
+              temp_left ? ", a temporary file is left" : "");
 }
 
-static void
+/* The temporary file of a worker that was killed.  False: it is left; a worker
+ * that is stuck may be using it still. */
+static bool
 remove_temporary (const struct ioh_controller *c)
 {
-  if (c->worker_gone && c->temp_dir >= 0 && c->shared->temp_name[0])
-    (void) unlinkat (c->temp_dir, c->shared->temp_name, 0);
+  if (c->temp_dir < 0 || !c->shared->temp_name[0])
+    return true;
+  return c->worker_gone && ioh_remove (c->job, c->temp_dir, c->shared->temp_name);
 }
 
 static void
@@ -98,6 +102,7 @@ ioh_controller_conclude (struct ioh_controller *c)
   bool reported = c->shared && ioh_worker_reported (c->shared);
   const struct ioh_report *report = reported ? &c->shared->report : &nothing;
   struct ioh_failure failure = c->own.set ? c->own : report->failure;
+  bool temp_left = false;
   struct ioh_result result = {
     .job = c->job,
     .report = report,
@@ -116,11 +121,11 @@ ioh_controller_conclude (struct ioh_controller *c)
   if (c->shared)
     {
       judge_consumer (c, &failure);
-      remove_temporary (c);
+      temp_left = !remove_temporary (c);
     }
   if (failure.set)
     {
-      add_consequence (c, &failure, result.target);
+      add_consequence (c, &failure, result.target, temp_left);
       result.outcome = failure.outcome;
       result.failure = &failure;
     }

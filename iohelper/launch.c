@@ -149,6 +149,13 @@ keep_for_worker (const struct ioh_job *job)
       close (others[i]);
 }
 
+void
+ioh_launch_let_go (const struct ioh_job *job)
+{
+  keep_for_worker (job);
+  ioh_launch_drop_standard_fds (job);
+}
+
 pid_t
 ioh_launch_worker (const struct ioh_job *job, struct ioh_shared *shared, int *sock)
 {

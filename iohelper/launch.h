@@ -24,6 +24,10 @@ pid_t ioh_launch_worker (const struct ioh_job *job, struct ioh_shared *shared, i
  * the descriptors 0, 1, 2 that carry no data. */
 void ioh_launch_drop_standard_fds (const struct ioh_job *job);
 
+/* In a child of the controller that may get stuck: lets go of all that
+ * somebody may wait for the end of. */
+void ioh_launch_let_go (const struct ioh_job *job);
+
 /* Puts something unusable on each of the descriptors 0, 1, 2 that is closed,
  * so that no file of ours ever gets such a number. */
 void ioh_launch_guard_standard_fds (void);

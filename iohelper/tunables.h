@@ -40,6 +40,10 @@
 #define IOH_CANCEL_GRACE_MS 1500
 #define IOH_KILL_GRACE_MS 400
 
+/* How long the temporary file of a killed worker may take to be removed: the
+ * storage that made it hang may be hanging still. */
+#define IOH_REMOVE_MS 400
+
 /* A signal that comes once the commit has begun: what is left is one rename
  * and the sync of one directory, which on busy storage take seconds.  Killing
  * a worker there leaves doubt, so it gets more time than a cancel. */

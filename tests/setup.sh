@@ -12,7 +12,7 @@ packages_all="$packages_build
   clang libclang-rt-14-dev g++ valgrind strace shellcheck groff-base file xz-utils
   util-linux e2fsprogs xfsprogs btrfs-progs dosfstools attr acl socat jq
   qemu-system-x86 libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients
-  iproute2"
+  iproute2 libfuse3-dev fuse3"
 
 as_root () {
   if [ "$(id -u)" = 0 ]; then
