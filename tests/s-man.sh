@@ -31,9 +31,10 @@ sound () # neither errors nor warnings
   ! echo "$out" | grep -v 'pod syntax OK'
 }
 
-to_roff ()
+# Without a name, pod2man makes one for section 3 from the whole path.
+to_roff () # POD SECTION NAME ROFF
 {
-  pod2man --errors=die --utf8 --section="$2" "$1" "$3"
+  pod2man --errors=die --utf8 --name="$3" --section="$2" "$1" "$4"
 }
 
 lint ()
@@ -45,7 +46,7 @@ for page in iohelper.1 libiowrap.3; do
   name=${page%.*} section=${page#*.}
   pod=$top_srcdir/man/$name.pod
   check "podchecker finds nothing in $name.pod" sound "$pod"
-  check "pod2man takes $name.pod" to_roff "$pod" "$section" "$T/$page"
+  check "pod2man takes $name.pod" to_roff "$pod" "$section" "$name" "$T/$page"
   check "groff -man -ww finds nothing in $page" lint "$T/$page" "$T/$page.text"
   is "no line of $page is wider than a terminal" \
     "$(sed 's/\x1b\[[0-9;]*m//g; s/.\x08//g' "$T/$page.text" | LC_ALL=C.UTF-8 grep -E '.{81}')" ""
