@@ -202,7 +202,7 @@ fi
 
 half_cached ()
 {
-  local before read
+  local before after read
   chill "$T/disk/cached"
   "$PYTHON" -c '
 import os, sys
@@ -211,8 +211,10 @@ os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
 assert len(os.pread(fd, 2097152, 0)) == 2097152' "$T/disk/cached"
   before=$(resident "$T/disk/cached")
   read=$(bytes_from_disk "$IOHELPER" restore "$T/disk/cached")
-  echo "cached before: $before, after: $(resident "$T/disk/cached"), read from disk: $read"
-  [ "$before" = 2097152 ] && [ "$(resident "$T/disk/cached")" = "$before" ] \
+  after=$(resident "$T/disk/cached")
+  echo "cached before: $before, after: $after, read from disk: $read"
+  # The kernel may take a few pages back at any time.
+  [ "$before" = 2097152 ] && [ "$after" -le "$before" ] && [ "$after" -ge $((before - 65536)) ] \
     && [ "$read" -ge $((size - before)) ] && [ "$read" -lt "$size" ]
 }
 if takes_direct "$T/disk"; then
