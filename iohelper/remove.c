@@ -44,7 +44,7 @@ ioh_remove (const struct ioh_job *job, int dir_fd, const char *name)
 {
   double deadline = ioh_now () + IOH_REMOVE_MS / 1000.0;
   sigset_t chld, before;
-  int status = 0;
+  int status = -1; /* nobody has exited */
   bool ended;
   pid_t pid;
 

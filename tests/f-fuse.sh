@@ -72,13 +72,12 @@ unmounted
 
 # ---- one call fails --------------------------------------------------------------
 
-# RULE STATUS ERRNO TEXT [ARGS...]
+# RULE STATUS ERRNO TEXT
 failing ()
 {
   local rule=$1 want_status=$2 errno=$3 text=$4
-  shift 4
   mounted "$rule"
-  relay save "$@"
+  relay save
   is "$rule: status, errno and target are told" "$status $(fields error.errno target)" \
     "$want_status $errno untouched "
   is "... on one line" "$(grep -v warning: "$err")" "iohelper: $text"

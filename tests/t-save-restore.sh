@@ -213,12 +213,14 @@ assert len(os.pread(fd, 2097152, 0)) == 2097152' "$T/disk/cached"
   read=$(bytes_from_disk "$IOHELPER" restore "$T/disk/cached")
   after=$(resident "$T/disk/cached")
   echo "cached before: $before, after: $after, read from disk: $read"
-  # The kernel may take a few pages back at any time.
-  [ "$before" = 2097152 ] && [ "$after" -le "$before" ] && [ "$after" -ge $((before - 65536)) ] \
+  [ "$before" = 2097152 ] && [ "$after" = "$before" ] \
     && [ "$read" -ge $((size - before)) ] && [ "$read" -lt "$size" ]
 }
+# A kernel short of memory takes pages back, now and then; a restore that drops
+# them does so each time.
+half_cached_once () { half_cached || half_cached || half_cached; }
 if takes_direct "$T/disk"; then
-  check "restore of a file that is cached in part reads only the rest from the disk" half_cached
+  check "restore of a file that is cached in part reads only the rest from the disk" half_cached_once
 fi
 
 # ---- the record says what was used, and why -------------------------------------------------
